@@ -1,0 +1,144 @@
+"""The softmax over keys: the formula, and the one module every architecture takes it from."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from regard.attention.masks import causal_mask
+from regard.attention.scores import Score, scaled_dot
+from regard.attention.windows import Window
+from regard.shapes import Bool, Float, Int, Tensor
+
+Watcher = Callable[[Tensor], None]
+
+
+class Attended(NamedTuple):
+    """What attention gives back: the weighted sums of values, and the weights."""
+
+    output: Float[Tensor, "*B T Dv"]
+    weights: Float[Tensor, "*B T S"]
+
+
+def attend(
+    query: Float[Tensor, "*B T Dq"],
+    keys: Float[Tensor, "*B S Dk"],
+    values: Float[Tensor, "*B S Dv"],
+    *,
+    score: Score = scaled_dot,
+    mask: Bool[Tensor, "*#B #T S"] | None = None,
+    window: Window | None = None,
+    positions: Int[Tensor, "T"] | None = None,
+) -> Attended:
+    """Attention, the recipe: compare the query with every key, and average the values.
+
+        α(q, k_j) = softmax_j e(q, k_j)
+        output    = Σ_j α(q, k_j) v_j
+
+    With the scaled inner product this is softmax(QKᵀ/√d_k)V, Vaswani et al. 2017, equation 1.
+    The output is a convex combination of the values. Queries, keys and values may have three
+    different widths as long as the score can compare them.
+
+    Args:
+        query: what is asked, one row a question.
+        keys: what each place offers to be found by.
+        values: what each place gives when it is found.
+        score: how well a key answers a query.
+        mask: True where a query may attend to a key. A query that may attend to nothing
+            gets zeros.
+        window: narrows the mask around each query (local attention).
+        positions: where the queries stand, for a window; 0, 1, 2 … unless given.
+    """
+    scores = score(query, keys)  # *B T S
+    gain = None
+    if window is not None:
+        if positions is None:
+            positions = torch.arange(query.shape[-2], device=query.device)
+        if mask is None:
+            mask = torch.ones(keys.shape[-2], dtype=torch.bool, device=keys.device).unsqueeze(0)
+        mask, gain = window(query, positions, mask)
+    weights = _masked_softmax(scores, mask)
+    if gain is not None:
+        weights = weights * gain
+    return Attended(weights @ values, weights)
+
+
+def _masked_softmax(
+    scores: Float[Tensor, "*B T S"], mask: Bool[Tensor, "*#B #T S"] | None
+) -> Float[Tensor, "*B T S"]:
+    """Softmax over the keys that the mask leaves; zeros where it leaves none."""
+    if mask is None:
+        return scores.softmax(-1)
+    # The lowest finite number, not −∞: a row of −∞ alone would give 0/0.
+    lowest = torch.finfo(scores.dtype).min
+    return scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0.0)
+
+
+class Attend(nn.Module):
+    """Attention inside a network: `attend`, or a fast kernel equal to it when nobody watches.
+
+    Every softmax over keys in this package goes through this module. `regard.lens.capture`
+    sets `watcher` for as long as it is open; the explicit formula then runs and hands it the
+    weights. Otherwise the scaled inner product takes PyTorch's fused kernel, which never
+    stores the T × S weights.
+
+    Args:
+        score: how well a key answers a query.
+        window: narrows the mask around each query.
+        dropout: probability of dropping a weight in training. The paper drops none, and the
+            fused CPU kernel needs none.
+    """
+
+    def __init__(
+        self, score: Score = scaled_dot, window: Window | None = None, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.score = score
+        self.window = window
+        self.dropout = dropout
+        self.watcher: Watcher | None = None
+
+    def forward(
+        self,
+        query: Float[Tensor, "*B T Dq"],
+        keys: Float[Tensor, "*B S Dk"],
+        values: Float[Tensor, "*B S Dv"],
+        mask: Bool[Tensor, "*#B #T S"] | None = None,
+        *,
+        is_causal: bool = False,
+        positions: Int[Tensor, "T"] | None = None,
+    ) -> Float[Tensor, "*B T Dv"]:
+        """Attend from each query to the keys that the mask allows.
+
+        Args:
+            query: what is asked.
+            keys: what each place offers to be found by.
+            values: what each place gives.
+            mask: True where a query may attend to a key; not together with `is_causal`.
+            is_causal: each query sees the keys up to its own position only.
+            positions: where the queries stand, for a window.
+        """
+        dropout = self.dropout if self.training else 0.0
+        if self.watcher is None and self.score is scaled_dot and self.window is None:
+            return F.scaled_dot_product_attention(
+                query, keys, values, attn_mask=mask, dropout_p=dropout, is_causal=is_causal
+            )
+        if is_causal:
+            assert mask is None, "a causal mask and another one are not combined here"
+            mask = causal_mask(query.shape[-2], keys.shape[-2], query.device)
+        output, weights = attend(
+            query,
+            keys,
+            values,
+            score=self.score,
+            mask=mask,
+            window=self.window,
+            positions=positions,
+        )
+        if self.watcher is not None:
+            self.watcher(weights)
+        if dropout:
+            output = F.dropout(weights, dropout) @ values
+        return output

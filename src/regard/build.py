@@ -1,0 +1,130 @@
+"""From a config to objects: the one place that knows both."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.config import RunConfig, parse_config, write_config
+from regard.data.batching import Batches
+from regard.data.config import DataConfig
+from regard.data.corpus import Example, Tally, read_pairs
+from regard.data.holdout import count_pairs, split_off
+from regard.data.store import Store, store_key
+from regard.errors import ConfigError, ModelFileError
+from regard.machine import choose_device
+from regard.models.interface import Seq2Seq
+from regard.models.transformer import Transformer, TransformerConfig
+from regard.sealed import sealing, verify
+from regard.text.pair import TokeniserPair
+from regard.text.train import train_tokenisers
+from regard.train.trainer import Trainer
+from regard.train.validation import Validator
+
+ARCHITECTURES = {"transformer": (TransformerConfig, Transformer)}
+
+RUN_FILE = "run.toml"
+TOKENISER = "tokeniser"
+CACHE = "cache"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run folder: what it was configured to be, and how it cuts text."""
+
+    folder: Path
+    config: RunConfig
+    tokenisers: TokeniserPair
+
+
+def create_run(folder: Path, config: RunConfig, tokenisers: TokeniserPair | None = None) -> Run:
+    """Start a run folder: the resolved run file and the tokenisers, learned unless given."""
+    if not config.data.train:
+        raise ConfigError('data.train names no files; set it to ["train.fr", "train.en"], say')
+    if tokenisers is None:
+        tokenisers = train_tokenisers(
+            config.text,
+            (example.source for example in training_examples(config.data)),
+            (example.target for example in training_examples(config.data)),
+        )
+    with sealing(folder) as temporary:
+        (temporary / RUN_FILE).write_text(write_config(config), "utf-8")
+        tokenisers.save(temporary / TOKENISER)
+    return Run(folder, config, tokenisers)
+
+
+def open_run(folder: Path) -> Run:
+    """Open a run folder and check it against its manifest.
+
+    Raises:
+        ModelFileError: it is missing, damaged or not a run folder.
+    """
+    if not folder.is_dir():
+        raise ModelFileError(f"{folder}: no such run folder; `regard train` makes one")
+    verify(folder)
+    config = parse_config((folder / RUN_FILE).read_text("utf-8"), name=str(folder / RUN_FILE))
+    return Run(folder, config, TokeniserPair.load(folder / TOKENISER))
+
+
+def build_model(config: TransformerConfig, tokenisers: TokeniserPair) -> Seq2Seq[Any]:
+    """The model that the config describes, with fresh weights from torch's random state."""
+    _, architecture = ARCHITECTURES[config.arch]
+    return architecture(config, len(tokenisers.source), len(tokenisers.target))
+
+
+def build_trainer(run: Run) -> Trainer:
+    """Everything a training needs, its data cut into ids and stored in the run folder."""
+    config = run.config.train
+    torch.manual_seed(config.seed)
+    model = build_model(run.config.model, run.tokenisers).to(choose_device(config.device))
+    valid = list(validation_examples(run.config.data))
+    validator = Validator(
+        _batches(run, "valid", valid),
+        valid,
+        run.tokenisers,
+        has_bleu=config.validate_bleu,
+        num_shown=config.show,
+    )
+    return Trainer(model, _batches(run, "train", None), validator, config, run.folder)
+
+
+def training_examples(config: DataConfig, tally: Tally | None = None) -> Iterator[Example]:
+    """The pairs to learn from: all of `train`, or what is not held out of it."""
+    if config.valid:
+        return read_pairs(config.train, tally)
+    examples = read_pairs(config.train, tally)
+    return split_off(examples, count_pairs(config.train), config.valid_size, is_held_out=False)
+
+
+def validation_examples(config: DataConfig) -> Iterator[Example]:
+    """The pairs to be measured on: all of `valid`, or what is held out of `train`."""
+    if config.valid:
+        return read_pairs(config.valid)
+    examples = read_pairs(config.train)
+    return split_off(examples, count_pairs(config.train), config.valid_size, is_held_out=True)
+
+
+def _batches(run: Run, split: str, examples: Sequence[Example] | None) -> Batches:
+    data, train = run.config.data, run.config.train
+    is_train = split == "train"
+    files = data.train if is_train or not data.valid else data.valid
+    key = store_key(
+        [Path(file) for file in files],
+        run.tokenisers,
+        settings=f"{split} {'' if data.valid else data.valid_size}",
+    )
+    store = Store.open_or_build(
+        run.folder / CACHE / split,
+        lambda: training_examples(data) if examples is None else examples,
+        run.tokenisers,
+        key=key,
+    )
+    return Batches(
+        store,
+        run.tokenisers,
+        batch_tokens=train.batch_tokens,
+        seed=train.seed,
+        max_length=train.max_length if is_train else None,
+    )

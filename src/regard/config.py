@@ -1,0 +1,169 @@
+"""The run file: TOML in, typed and frozen dataclasses out, and back."""
+
+import dataclasses
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import Doc
+
+from regard.data.config import DataConfig
+from regard.decoding.config import DecodingConfig
+from regard.errors import ConfigError
+from regard.models.transformer import TransformerConfig
+from regard.text.config import TextConfig
+from regard.train.config import TrainConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """Everything that defines a run, one table each."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    text: TextConfig = field(default_factory=TextConfig)
+    model: TransformerConfig = field(default_factory=TransformerConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+
+
+def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """Read a run file and apply `table.key=value` overrides.
+
+    Raises:
+        ConfigError: the file cannot be read, a key is unknown (with the nearest known one), or
+            a value does not fit.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        raise ConfigError(f"{path}: cannot be read ({reason})") from None
+    return parse_config(text, overrides, name=str(path))
+
+
+def parse_config(text: str, overrides: Sequence[str] = (), name: str = "run file") -> RunConfig:
+    """The same for TOML already in memory; `name` says in a message where it came from."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{name}: not TOML: {error}") from None
+    for override in overrides:
+        _apply(tables, override)
+    return _validate(tables, name)
+
+
+def write_config(config: RunConfig) -> str:
+    """The config as a run file, every value written out."""
+    return _toml(dataclasses.asdict(config), comments={})
+
+
+def commented_config(config: RunConfig) -> str:
+    """The config as a run file with a comment beside every value, from the fields' own docs."""
+    comments = {
+        f"{table.name}.{key}": doc
+        for table in dataclasses.fields(config)
+        for key, doc in field_docs(type(getattr(config, table.name))).items()
+    }
+    return _toml(dataclasses.asdict(config), comments)
+
+
+def field_docs(kind: type) -> dict[str, str]:
+    """What each field of a config dataclass is for, and the choices it has."""
+    docs = {}
+    for key, hint in get_type_hints(kind, include_extras=True).items():
+        doc = next((m.documentation for m in _metadata(hint) if isinstance(m, Doc)), "")
+        choices = _choices(hint)
+        docs[key] = f"{doc} ({' | '.join(choices)})" if len(choices) > 1 else doc
+    return docs
+
+
+def _metadata(hint: Any) -> Iterable[Any]:
+    return getattr(hint, "__metadata__", ())
+
+
+def _choices(hint: Any) -> list[str]:
+    inner = get_args(hint)[0] if _metadata(hint) else hint
+    return (
+        [str(choice) for choice in get_args(inner)]
+        if str(get_origin(inner)) == ("typing.Literal")
+        else []
+    )
+
+
+def _apply(tables: dict[str, Any], override: str) -> None:
+    """Set one key; the value is TOML, or plain text where it is not."""
+    path, equals, value = override.partition("=")
+    table, dot, key = path.strip().partition(".")
+    if not equals or not dot:
+        raise ConfigError(f"--set {override}: expected table.key=value, such as train.steps=1000")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value
+    tables.setdefault(table, {})[key] = parsed
+
+
+def _validate(tables: Mapping[str, Any], name: str) -> RunConfig:
+    kinds = {f.name: f.type for f in dataclasses.fields(RunConfig)}
+    for table, values in tables.items():
+        if table not in kinds:
+            raise ConfigError(f"{name}: unknown table [{table}]{_nearest(table, kinds)}")
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"{name}: {table} must be a table: write [{table}]")
+        known = {f.name for f in dataclasses.fields(kinds[table])}  # type: ignore[arg-type]
+        for key in values:
+            if key not in known:
+                raise ConfigError(f"{name}: unknown key {table}.{key}{_nearest(key, known, table)}")
+    try:
+        return TypeAdapter(RunConfig).validate_python(tables)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        value = first["input"]
+        raise ConfigError(f"{name}: {where} = {value!r}: {first['msg'].lower()}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
+def _nearest(word: str, known: Iterable[str], table: str = "") -> str:
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    prefix = f"{table}." if table else ""
+    if close:
+        return f"; did you mean {prefix}{close[0]}?"
+    return f"; known are {', '.join(sorted(known))}"
+
+
+def _toml(tables: Mapping[str, Mapping[str, Any]], comments: Mapping[str, str]) -> str:
+    lines: list[str] = []
+    for table, values in tables.items():
+        lines += [f"[{table}]"]
+        for key, value in values.items():
+            comment = comments.get(f"{table}.{key}")
+            if comment:
+                lines += [f"# {comment}"]
+            lines += [f"{key} = {_toml_value(value)}"]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _toml_string(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    assert isinstance(value, int | float), value
+    return repr(value)
+
+
+def _toml_string(text: str) -> str:
+    escaped = "".join(
+        f"\\u{ord(c):04x}" if ord(c) < 32 or ord(c) == 127 else f"\\{c}" if c in '"\\' else c
+        for c in text
+    )
+    return f'"{escaped}"'

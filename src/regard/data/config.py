@@ -1,0 +1,30 @@
+"""Which sentences a run learns from and is measured on."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Gt
+from typing_extensions import Doc
+
+from regard.errors import ConfigError
+
+Files = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConfig:
+    """The corpora of a run: two parallel files, or one TSV or JSONL, gzipped or not."""
+
+    train: Annotated[Files, Doc("source and target file, or one .tsv or .jsonl")] = ()
+    valid: Annotated[Files, Doc("the same for validation; empty holds some of train out")] = ()
+    valid_size: Annotated[int, Gt(0), Doc("how many pairs are held out where valid is empty")] = 500
+    source_language: Annotated[str, Doc("for people and for splitting sentences")] = ""
+    target_language: Annotated[str, Doc("see source_language")] = ""
+
+    def __post_init__(self) -> None:
+        for name, files in (("train", self.train), ("valid", self.valid)):
+            if len(files) > 2:
+                raise ConfigError(
+                    f"data.{name} names {len(files)} files; expected a source and a target file, "
+                    "or one .tsv or .jsonl"
+                )

@@ -1,0 +1,152 @@
+"""Beam search: the N best beginnings of a sentence, side by side."""
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.penalty import Penalty, no_penalty
+from regard.decoding.request import Request, Specials
+from regard.decoding.stepper import Stepper
+
+
+@dataclass(slots=True)
+class _History:
+    """What every row was at every step, so that a finished row can be read backwards.
+
+    Attributes:
+        tokens: the token each row was fed at each step.
+        parents: the row it came from one step earlier.
+        scores: the log-probability of everything it was fed.
+    """
+
+    tokens: list[NDArray[np.int64]] = field(default_factory=list)
+    parents: list[NDArray[np.int64]] = field(default_factory=list)
+    scores: list[NDArray[np.float32]] = field(default_factory=list)
+
+    def add(
+        self,
+        tokens: NDArray[np.int64],
+        parents: NDArray[np.int64],
+        scores: NDArray[np.float32],
+    ) -> None:
+        self.tokens.append(tokens)
+        self.parents.append(parents)
+        self.scores.append(scores)
+
+    def trace(self, row: int, end_score: float, penalty: Penalty) -> Hypothesis:
+        """The hypothesis that `row` of the last step becomes when it ends here."""
+        rows, tokens, totals = [], [], [end_score]
+        for step in range(len(self.tokens) - 1, -1, -1):
+            rows.append(row)
+            tokens.append(int(self.tokens[step][row]))
+            totals.append(float(self.scores[step][row]))
+            row = int(self.parents[step][row])
+        totals.reverse()
+        log_probs = tuple(b - a for a, b in itertools.pairwise(totals))
+        return Hypothesis(
+            tokens=tuple(reversed(tokens[:-1])),  # the first token fed was the start token
+            score=end_score / penalty(len(log_probs)),
+            log_probs=log_probs,
+            rows=tuple(reversed(rows)),
+        )
+
+
+def beam_search(
+    stepper: Stepper,
+    request: Request,
+    specials: Specials,
+    *,
+    beam: int,
+    n_best: int = 1,
+    penalty: Penalty = no_penalty,
+    early_exit: bool = True,
+) -> list[list[Hypothesis]]:
+    """Keep the `beam` most probable beginnings of each sentence, and extend them together.
+
+        score(Y) = log p(Y | X) / lp(Y)
+
+    Wu et al. 2016, section 7. At each step the 2 · beam best continuations of a sentence are
+    looked at. Those that end, among the best `beam`, are finished hypotheses; the best
+    `beam` that do not end live on. A sentence whose search is over leaves the batch.
+
+    Args:
+        stepper: gives the log-probabilities.
+        request: the sentences.
+        specials: the tokens treated apart.
+        beam: beginnings kept, N.
+        n_best: finished hypotheses returned, best first.
+        penalty: lp, the divisor of a log-probability by its length.
+        early_exit: a sentence is over when `beam` hypotheses have finished; otherwise when
+            no living one could still be among the `n_best`, however it went on.
+
+    Returns:
+        For each sentence in order, its best hypotheses.
+    """
+    device = request.source.device
+    state = stepper.start(request.source, request.source_mask, max(request.max_lengths))
+    running = list(range(len(request.source)))
+    finished: list[list[Hypothesis]] = [[] for _ in running]
+    history = _History()
+    last = torch.full((len(running),), specials.bos, device=device)
+    parents = np.arange(len(running))
+    scores = torch.zeros(len(running), 1, device=device)  # B N: one beginning at first
+    step = 0
+    while True:
+        history.add(last.cpu().numpy(), parents, scores.flatten().cpu().numpy())
+        num_rows = scores.shape[1]
+        log_probs = stepper.step(state, last).view(len(running), num_rows, -1)  # B N V
+        log_probs = request.allowed(log_probs, running, step, specials)
+        vocabulary = log_probs.shape[-1]
+        totals = (scores.unsqueeze(-1) + log_probs).flatten(1)  # B N·V
+        best, choice = totals.topk(min(2 * beam, totals.shape[1]))  # B 2N, best first
+        tokens, lanes = choice % vocabulary, choice // vocabulary
+        sentence_index = torch.arange(len(running), device=device).unsqueeze(1)
+        rows = sentence_index * num_rows + lanes  # B 2N: the row each continues
+        ends = tokens == specials.eos
+
+        may_end = (ends & (best > -torch.inf))[:, :beam]
+        for i, j in may_end.nonzero().tolist():
+            hypothesis = history.trace(int(rows[i, j]), float(best[i, j]), penalty)
+            finished[running[i]].append(hypothesis)
+
+        # The living: the first `beam` that do not end, still best first.
+        alive = ends.int().argsort(dim=1, stable=True)[:, :beam]  # B N
+        best, tokens, rows = (x.gather(1, alive) for x in (best, tokens, rows))
+        # Where fewer than `beam` continuations are possible, an end fills up: it is dead.
+        best = best.masked_fill(tokens == specials.eos, -torch.inf)
+
+        step += 1
+        limits = [penalty(request.max_lengths[s]) for s in running]
+        keep = [
+            i
+            for i, top in enumerate(best[:, 0].tolist())
+            if not _is_over(finished[running[i]], beam, n_best, top / limits[i], early_exit)
+        ]
+        if not keep:
+            break
+        running = [running[i] for i in keep]
+        kept = torch.tensor(keep, device=device)
+        scores, last, rows = best[kept], tokens[kept].flatten(), rows[kept]
+        stepper.reorder(state, rows)
+        parents = rows.flatten().cpu().numpy()
+    return [sorted(found, key=lambda h: -h.score)[:n_best] for found in finished]
+
+
+def _is_over(
+    finished: list[Hypothesis], beam: int, n_best: int, bound: float, early_exit: bool
+) -> bool:
+    """Whether a sentence needs no further step.
+
+    `bound` is the best score a living hypothesis can still reach: its log-probability can only
+    fall, and the divisor is largest at the longest length allowed.
+    """
+    if bound == -np.inf:
+        return True
+    if early_exit:
+        return len(finished) >= beam
+    ranked = sorted((h.score for h in finished), reverse=True)
+    return len(ranked) >= n_best and ranked[n_best - 1] >= bound

@@ -1,0 +1,97 @@
+"""What a search is asked: a batch of sources, and what is fixed about their targets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from regard.shapes import Bool, Int, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Specials:
+    """The token ids that a search treats apart."""
+
+    pad: int
+    bos: int
+    eos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A batch of sentences to decode together.
+
+    Attributes:
+        source: tokens with the end token, right-padded.
+        source_mask: True at real tokens.
+        max_lengths: the most steps each sentence may take.
+        prefixes: tokens each target must begin with; empty for a free one.
+        numbers: which sentence of the whole job each is; sampling draws by it, so that a
+            sample does not depend on the batch.
+    """
+
+    source: Int[Tensor, "B S"]
+    source_mask: Bool[Tensor, "B S"]
+    max_lengths: tuple[int, ...]
+    prefixes: tuple[tuple[int, ...], ...]
+    numbers: tuple[int, ...]
+
+    @classmethod
+    def pad(
+        cls,
+        sources: Sequence[Sequence[int]],
+        max_lengths: Sequence[int],
+        prefixes: Sequence[Sequence[int]],
+        numbers: Sequence[int],
+        specials: Specials,
+        device: torch.device | str = "cpu",
+    ) -> "Request":
+        """Pad sources to one length; each gets its end token."""
+        width = max(map(len, sources)) + 1
+        source = torch.full((len(sources), width), specials.pad)
+        for row, tokens in enumerate(sources):
+            source[row, : len(tokens) + 1] = torch.tensor([*tokens, specials.eos])
+        lengths = torch.tensor([len(tokens) + 1 for tokens in sources])
+        mask = torch.arange(width) < lengths.unsqueeze(1)
+        return cls(
+            source.to(device),
+            mask.to(device),
+            # A forced prefix may be longer than what the source would allow.
+            tuple(max(n, len(p) + 1) for n, p in zip(max_lengths, prefixes, strict=True)),
+            tuple(tuple(p) for p in prefixes),
+            tuple(numbers),
+        )
+
+    def allowed(
+        self,
+        log_probs: torch.Tensor,
+        sentences: Sequence[int],
+        step: int,
+        specials: Specials,
+    ) -> torch.Tensor:
+        """Rule out what may not come next: log-probability −∞. Changes `log_probs` in place.
+
+        Padding and the start token never come; a forced prefix leaves one token; at the last
+        step a sentence may take, only the end is left.
+
+        Args:
+            log_probs: B N V, the rows of each sentence.
+            sentences: which sentence of this request each of the B is.
+            step: which token is chosen next, from 0.
+            specials: the tokens treated apart.
+        """
+        log_probs[..., specials.pad] = -torch.inf
+        log_probs[..., specials.bos] = -torch.inf
+        for i, sentence in enumerate(sentences):
+            prefix = self.prefixes[sentence]
+            if step < len(prefix):
+                _leave_only(log_probs[i], prefix[step])
+            elif step == self.max_lengths[sentence] - 1:
+                _leave_only(log_probs[i], specials.eos)
+        return log_probs
+
+
+def _leave_only(log_probs: torch.Tensor, token: int) -> None:
+    kept = log_probs[..., token].clone()
+    log_probs.fill_(-torch.inf)
+    log_probs[..., token] = kept

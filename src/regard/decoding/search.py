@@ -1,0 +1,103 @@
+"""A whole job: many sentences, decoded in batches, answered in order."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from regard.decoding.beam import beam_search
+from regard.decoding.config import DecodingConfig
+from regard.decoding.greedy import greedy_search
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.penalty import length_penalty
+from regard.decoding.request import Request, Specials
+from regard.decoding.sample import sample
+from regard.decoding.stepper import Stepper
+
+
+@torch.inference_mode()
+def decode_batch(
+    stepper: Stepper, request: Request, specials: Specials, config: DecodingConfig
+) -> list[list[Hypothesis]]:
+    """Decode one batch by the method that the config names; the best come first."""
+    if config.sample:
+        options: dict[str, Any] = {
+            "temperature": config.temperature,
+            "top_k": config.top_k,
+            "top_p": config.top_p,
+        }
+        draws = [
+            sample(stepper, request, specials, seed=config.seed + draw, **options)
+            for draw in range(config.n_best)
+        ]
+        return [sorted(found, key=lambda h: -h.score) for found in zip(*draws, strict=True)]
+    penalty = length_penalty(config.penalty, config.alpha)
+    if config.beam == 1:
+        return [[found] for found in greedy_search(stepper, request, specials, penalty)]
+    return beam_search(
+        stepper,
+        request,
+        specials,
+        beam=config.beam,
+        n_best=config.n_best,
+        penalty=penalty,
+        early_exit=config.early_exit,
+    )
+
+
+def decode(
+    stepper: Stepper,
+    sources: Sequence[Sequence[int]],
+    specials: Specials,
+    config: DecodingConfig,
+    *,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    device: torch.device | str = "cpu",
+    progress: Callable[[int], None] = lambda num_done: None,
+) -> list[list[Hypothesis]]:
+    """Decode sentences of any number and length, sorted into batches of similar length.
+
+    Args:
+        stepper: gives the log-probabilities.
+        sources: token ids without the end token.
+        specials: the tokens treated apart.
+        config: how to search.
+        prefixes: tokens each target must begin with.
+        device: where the model lives.
+        progress: told after each batch how many more sentences are done.
+
+    Returns:
+        For each source in order, its hypotheses, best first.
+    """
+    prefixes = prefixes or [()] * len(sources)
+    found: list[list[Hypothesis]] = [[] for _ in sources]
+    for numbers in batches_by_budget([len(s) + 1 for s in sources], config.batch_tokens):
+        request = Request.pad(
+            [sources[n] for n in numbers],
+            [config.max_length(len(sources[n]) + 1) for n in numbers],
+            [prefixes[n] for n in numbers],
+            numbers,
+            specials,
+            device,
+        )
+        results = decode_batch(stepper, request, specials, config)
+        for number, hypotheses in zip(numbers, results, strict=True):
+            found[number] = hypotheses
+        progress(len(numbers))
+    return found
+
+
+def batches_by_budget(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Group the longest first, so that rows × longest stays within the budget.
+
+    A sentence longer than the budget is a batch of its own. Longest first: what does not fit
+    into memory fails at once and not at the end.
+    """
+    order = sorted(range(len(lengths)), key=lambda n: -lengths[n])
+    batches: list[list[int]] = []
+    for number in order:
+        if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= budget:
+            batches[-1].append(number)
+        else:
+            batches.append([number])
+    return batches

@@ -1,0 +1,1 @@
+"""What the model looked at: capture, records, words, pictures."""

@@ -1,0 +1,45 @@
+"""Watch every attention of a model, in whatever the model does while being watched."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from torch import nn
+
+from regard.attention import Attend
+from regard.shapes import Float, Tensor
+
+
+@dataclass(slots=True)
+class Capture:
+    """The weights of each site, one tensor a call, in the order of the calls.
+
+    A site is a place in the module tree, such as `decoder.layers.3.cross_attention`. The
+    tensors are `B H T S` as `Attend` computed them, on the CPU.
+    """
+
+    calls: dict[str, list[Float[Tensor, "B H T S"]]] = field(default_factory=dict)
+
+    def add(self, site: str, weights: Float[Tensor, "B H T S"]) -> None:
+        self.calls.setdefault(site, []).append(weights.detach().cpu())
+
+
+@contextmanager
+def capture(model: nn.Module) -> Iterator[Capture]:
+    """While open, record the weights of every `Attend` in the model.
+
+    The explicit formula then runs instead of the fused kernel: the same output to float
+    tolerance, somewhat slower. Afterwards the model is as before.
+    """
+    record = Capture()
+    watched = []
+    for name, module in model.named_modules():
+        if isinstance(module, Attend):
+            module.watcher = partial(record.add, name.removesuffix(".attend"))
+            watched.append(module)
+    try:
+        yield record
+    finally:
+        for module in watched:
+            module.watcher = None

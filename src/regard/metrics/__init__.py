@@ -1,0 +1,1 @@
+"""Scores of translations, with the signature, the interval and the test that make them honest."""

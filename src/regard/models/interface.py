@@ -1,0 +1,76 @@
+"""What every translation model answers, whatever it is made of."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from torch import nn
+
+from regard.shapes import Bool, Float, Int, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the encoder made of the source: one state a position, and which are real."""
+
+    states: Float[Tensor, "B S D"]
+    mask: Bool[Tensor, "B S"]
+
+
+State = TypeVar("State")
+
+
+class Seq2Seq(nn.Module, ABC, Generic[State]):
+    """An encoder-decoder: source tokens in, a distribution over the next target token out.
+
+    Training runs `encode`, `decode` and a loss over `output`. Decoding runs `encode`, `start`
+    and then `step` after `step`, with `reorder` between them; a row of the state is one
+    hypothesis, and the rows of one sentence stand together.
+
+    Attributes:
+        output: the last layer, hidden state → a score for every target token.
+    """
+
+    output: nn.Linear
+
+    @abstractmethod
+    def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> Memory:
+        """Read the source sentences. The mask is True at real tokens."""
+
+    @abstractmethod
+    def decode(
+        self, memory: Memory, target: Int[Tensor, "B T"], target_mask: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T D"]:
+        """The hidden states that predict target 1 … T, given target 0 … T−1 (teacher forcing)."""
+
+    @abstractmethod
+    def start(self, memory: Memory, max_length: int) -> State:
+        """A state with one row a sentence and nothing decoded, for at most `max_length` steps."""
+
+    @abstractmethod
+    def step(self, state: State, tokens: Int[Tensor, "R"]) -> Float[Tensor, "R D"]:
+        """Feed each row its last token; return the hidden states that predict the next."""
+
+    @abstractmethod
+    def reorder(self, state: State, rows: Int[Tensor, "B N"]) -> None:
+        """Let row (b, n) continue what row `rows[b, n]` was.
+
+        Each line of `rows` names rows of one sentence. The number of sentences and of rows a
+        sentence may change: so a beam opens after the first step, and finished sentences leave.
+        """
+
+    def forward(
+        self,
+        source: Int[Tensor, "B S"],
+        source_mask: Bool[Tensor, "B S"],
+        target: Int[Tensor, "B T"],
+        target_mask: Bool[Tensor, "B T"],
+    ) -> Float[Tensor, "B T V"]:
+        """Scores for every next token, teacher-forced."""
+        hidden = self.decode(self.encode(source, source_mask), target, target_mask)
+        logits: Tensor = self.output(hidden)
+        return logits
+
+    def num_parameters(self) -> int:
+        """Trainable numbers, shared ones counted once."""
+        return sum(p.numel() for p in self.parameters() if p.requires_grad)

@@ -1,0 +1,1 @@
+"""Building blocks that take plain numbers: embedding, position, feed-forward, norm, dropout."""

@@ -1,0 +1,112 @@
+"""Sealed folders: written whole or not at all, and checked when read.
+
+A sealed folder has a `manifest.json` with the format's version and the SHA-256 of every file.
+It is written under a temporary name beside its place, each file synced to disk, the manifest
+last, then the folder; one rename makes it appear, and the parent is synced. Whatever happens
+before the rename leaves what was there before.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from regard.errors import ModelFileError
+
+FORMAT = "regard"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+
+
+@contextmanager
+def sealing(folder: Path) -> Iterator[Path]:
+    """Yield an empty temporary folder; on leaving, seal it and give it its name.
+
+    If the body raises, or the disk does, the temporary folder is removed.
+
+    Raises:
+        ModelFileError: the folder exists already.
+    """
+    if folder.exists():
+        raise ModelFileError(f"{folder} exists already; remove it or choose another name")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = folder.parent / f".{folder.name}.{os.getpid()}.tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        yield temporary
+        _seal(temporary)
+        temporary.rename(folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    _sync(folder.parent)
+
+
+def remove_temporaries(parent: Path) -> None:
+    """Remove what an interrupted `sealing` left in this folder."""
+    for leftover in parent.glob(".*.tmp"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def verify(folder: Path) -> None:
+    """Check every file of a sealed folder against its manifest.
+
+    Raises:
+        ModelFileError: no manifest, another format, or a file missing or damaged; the message
+            names it.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        version, sums = manifest["version"], dict(manifest["sha256"])
+        is_ours = manifest["format"] == FORMAT
+    except FileNotFoundError:
+        raise ModelFileError(f"{folder}: no {MANIFEST}; this is not a run folder") from None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ModelFileError(f"{folder}: {MANIFEST} is damaged ({error})") from None
+    if not is_ours or version != FORMAT_VERSION:
+        raise ModelFileError(
+            f"{folder}: format {manifest['format']!r} version {version!r}; "
+            f"this program reads {FORMAT!r} version {FORMAT_VERSION}"
+        )
+    for name, expected in sums.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise ModelFileError(f"{folder}: {MANIFEST} names {name!r}, outside the folder")
+        if not path.is_file():
+            raise ModelFileError(f"{folder}: {name} is missing")
+        if _sha256(path) != expected:
+            raise ModelFileError(f"{folder}: {name} is damaged (SHA-256 differs from the manifest)")
+
+
+def _seal(folder: Path) -> None:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    for path in files:
+        _sync(path)
+    sums = {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
+    manifest = {"format": FORMAT, "version": FORMAT_VERSION, "sha256": sums}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+    _sync(folder / MANIFEST)
+    for path in folder.rglob("*"):
+        if path.is_dir():
+            _sync(path)
+    _sync(folder)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    """Flush a file or a folder to disk; Windows cannot open a folder and needs no such sync."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

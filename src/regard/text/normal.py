@@ -1,0 +1,56 @@
+"""The form of a text before it is cut: well-formed Unicode, and NFKC if asked for."""
+
+import re
+import unicodedata
+from typing import Literal
+
+Form = Literal["none", "nfkc"]
+Span = tuple[int, int]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def well_formed(text: str) -> str:
+    """Replace every lone surrogate, which UTF-8 cannot hold, by U+FFFD: one for one."""
+    return _SURROGATE.sub("\ufffd", text) if _SURROGATE.search(text) else text
+
+
+def normalised(text: str, form: Form) -> str:
+    """The well-formed text in the given form (Unicode Standard Annex 15)."""
+    text = well_formed(text)
+    return unicodedata.normalize("NFKC", text) if form == "nfkc" else text
+
+
+def normalised_with_spans(text: str, form: Form) -> tuple[str, list[Span]]:
+    """Equals `normalised`, and says for each character of the result which span it came from.
+
+    NFKC takes characters apart (ﬁ → f i) and puts others together (e ◌́ → é), so it is applied
+    to the smallest stretches that do not act on one another; where a stretch changed, each of
+    its new characters stands for the whole of it.
+    """
+    text = well_formed(text)
+    if form == "none" or unicodedata.is_normalized("NFKC", text):
+        return text, [(i, i + 1) for i in range(len(text))]
+    result: list[str] = []
+    spans: list[Span] = []
+    for start, end in _independent_stretches(text):
+        stretch = unicodedata.normalize("NFKC", text[start:end])
+        result.append(stretch)
+        if stretch == text[start:end]:
+            spans.extend((i, i + 1) for i in range(start, end))
+        else:
+            spans.extend([(start, end)] * len(stretch))
+    return "".join(result), spans
+
+
+def _independent_stretches(text: str) -> list[Span]:
+    starts = [0]
+    for i in range(1, len(text)):
+        first = unicodedata.normalize("NFKD", text[i])[0]
+        if unicodedata.combining(first):
+            continue  # a mark belongs to the letter before it
+        before = text[starts[-1] : i]
+        apart = unicodedata.normalize("NFKC", before) + unicodedata.normalize("NFKC", text[i])
+        if unicodedata.normalize("NFKC", before + text[i]) == apart:
+            starts.append(i)
+    return list(zip(starts, [*starts[1:], len(text)], strict=True))

@@ -1,0 +1,108 @@
+"""What every tokeniser can do."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from regard.text.encoded import Encoded
+from regard.text.kind import Kind
+from regard.text.normal import Form, Span, normalised, normalised_with_spans
+
+SPACE_MARK = "▁"
+SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
+
+
+class Tokeniser(ABC):
+    """Cuts text into pieces with numbers, and puts it together again.
+
+        decode(encode(x).ids) = x
+
+    for every text x in the tokeniser's form, unless a piece is unknown. A lone surrogate,
+    which no file can hold, is read as U+FFFD.
+    """
+
+    pad: ClassVar[int] = 0
+    unk: ClassVar[int] = 1
+    bos: ClassVar[int] = 2
+    eos: ClassVar[int] = 3
+
+    def __init__(self, *, sampling: float = 0.0, normalise: Form = "none") -> None:
+        self.sampling = sampling
+        self.normalise: Form = normalise
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The size of the vocabulary, the four special pieces included."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """The name of this kind of tokeniser in a run file."""
+
+    @abstractmethod
+    def piece(self, id: int) -> str:
+        """The piece as shown to people; ▁ stands for a space."""
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """The content of the file that `save` writes."""
+
+    @abstractmethod
+    def _cut(self, text: str) -> list[tuple[int, Span]]:
+        """Ids and their spans in a text that is already normalised."""
+
+    @abstractmethod
+    def _surface(self, id: int) -> bytes:
+        """The UTF-8 bytes that an id stands for; none for <pad>, <s> and </s>."""
+
+    def encode(self, text: str) -> Encoded:
+        """Cut one text, remembering where the pieces came from."""
+        form, spans = normalised_with_spans(text, self.normalise)
+        ids: list[int] = []
+        pieces: list[str] = []
+        offsets: list[Span] = []
+        for id, (start, end) in self._cut(form):
+            ids.append(id)
+            is_unknown = id == self.unk
+            pieces.append(shown(form[start:end]) if is_unknown else self.piece(id))
+            if start < end:
+                offsets.append((spans[start][0], spans[end - 1][1]))
+            else:
+                offsets.append((0, 0))  # the space that stands before the first word
+        return Encoded(text, tuple(ids), tuple(pieces), tuple(offsets))
+
+    def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts: equals `encode(text).ids` for each, and is fast."""
+        return [[id for id, _ in self._cut(normalised(t, self.normalise))] for t in texts]
+
+    def sample_ids(self, texts: Sequence[str], *, seed: int) -> list[list[int]]:
+        """One of the many ways to cut each text, a pure function of texts and seed.
+
+        Equals `encode_ids` where `sampling` is 0.
+        """
+        return self.encode_ids(texts)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of a sequence of ids; <pad>, <s> and </s> are skipped, <unk> reads ⁇.
+
+        Bytes that are not UTF-8, which a model is free to write, become U+FFFD.
+        """
+        return self._joined(self._surface(id) for id in ids)
+
+    def _joined(self, surfaces: Iterable[bytes]) -> str:
+        return b"".join(surfaces).decode("utf-8", errors="replace")
+
+    def save(self, path: Path) -> None:
+        """Write the one file this tokeniser can be read from."""
+        path.write_bytes(self.to_bytes())
+
+
+def shown(surface: str) -> str:
+    """A stretch of text with its spaces made visible."""
+    return surface.replace(" ", SPACE_MARK)
+
+
+def without_first_space(text: str) -> str:
+    """Take back the space that was put before the text, so that its first word is like others."""
+    return text[1:] if text.startswith(" ") else text

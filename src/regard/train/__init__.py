@@ -1,0 +1,1 @@
+"""Training: loss, optimiser, schedule, checkpoints, and the loop that holds them together."""

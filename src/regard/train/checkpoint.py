@@ -1,0 +1,169 @@
+"""Checkpoints: sealed folders inside a run folder.
+
+step-500/      weights, optimiser and random state, progress: enough to go on
+best-500/      weights and scores of the best validation
+averaged-500/  weights averaged over the newest checkpoints, and their scores
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from regard.errors import ModelFileError
+from regard.sealed import remove_temporaries, sealing, verify
+from regard.shapes import Tensor
+from regard.train.optimiser import optimiser_tensors, restore_optimiser
+from regard.train.progress import Progress, Scores
+
+WEIGHTS = "weights.safetensors"
+STATE = "state.safetensors"
+PROGRESS = "progress.json"
+SCORES = "scores.json"
+
+Warn = Callable[[str], None]
+
+
+def save_checkpoint(
+    run: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress
+) -> Path:
+    """Write `step-N` with everything training needs to go on as if never interrupted."""
+    folder = run / f"step-{progress.step}"
+    state = optimiser_tensors(optimiser, model.named_parameters()) | _random_state()
+    # A folder of that name is a damaged one, which resuming passed over.
+    shutil.rmtree(folder, ignore_errors=True)
+    with sealing(folder) as temporary:
+        save_file(model_tensors(model), temporary / WEIGHTS)
+        save_file(state, temporary / STATE)
+        _write_json(temporary / PROGRESS, asdict(progress))
+    return folder
+
+
+def restore_checkpoint(
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer
+) -> Progress:
+    """Bring model, optimiser and random state back to where `save_checkpoint` was called."""
+    load_weights(model, folder)
+    state = load_file(folder / STATE)
+    random_state = {key: state.pop(key) for key in list(state) if key.startswith("random/")}
+    restore_optimiser(optimiser, model.named_parameters(), state)
+    _restore_random_state(random_state)
+    return Progress(**json.loads((folder / PROGRESS).read_text("utf-8")))
+
+
+def save_weights(folder: Path, tensors: dict[str, Tensor], scores: Scores) -> None:
+    """Write weights that are for use, not for going on, with the scores they reached."""
+    with sealing(folder) as temporary:
+        save_file(tensors, temporary / WEIGHTS)
+        _write_json(temporary / SCORES, asdict(scores))
+
+
+def read_scores(folder: Path) -> Scores:
+    """The scores that `save_weights` kept."""
+    return Scores(**json.loads((folder / SCORES).read_text("utf-8")))
+
+
+def load_weights(model: nn.Module, folder: Path) -> None:
+    """Fill the model from a checkpoint.
+
+    Raises:
+        ModelFileError: the file is not safetensors, or does not fit the model.
+    """
+    path = folder / WEIGHTS
+    try:
+        tensors = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ModelFileError(f"{path}: not a readable safetensors file ({error})") from None
+    fill(model, tensors, path)
+
+
+def fill(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    """Copy tensors into the model; `path` says in a message where they came from.
+
+    Raises:
+        ModelFileError: the names or shapes are not the model's.
+    """
+    expected = model_tensors(model)
+    for name in sorted(expected.keys() ^ tensors.keys()):
+        where = "missing" if name in expected else "not part of the model that run.toml describes"
+        raise ModelFileError(f"{path}: tensor {name!r} is {where}")
+    for name, tensor in tensors.items():
+        if tensor.shape != expected[name].shape:
+            raise ModelFileError(
+                f"{path}: tensor {name!r} has shape {list(tensor.shape)}, "
+                f"run.toml describes {list(expected[name].shape)}"
+            )
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            expected[name].copy_(tensor)
+
+
+def model_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """All that defines the model's output, shared tensors once, under their first name."""
+    buffers = {name: b for name, b in model.named_buffers() if name in model.state_dict()}
+    return {name: p.detach() for name, p in model.named_parameters()} | buffers
+
+
+def average_weights(folders: Iterable[Path]) -> dict[str, Tensor]:
+    """The mean of several checkpoints' weights (Vaswani et al. 2017, section 6.1)."""
+    every = [load_file(folder / WEIGHTS) for folder in folders]
+    return {
+        name: torch.stack([tensors[name].double() for tensors in every]).mean(0).float()
+        for name in every[0]
+    }
+
+
+def checkpoints(run: Path, kind: str = "step") -> list[Path]:
+    """The checkpoints of a kind, oldest first; they may be damaged."""
+    numbered = [
+        (int(match[1]), path)
+        for path in run.glob(f"{kind}-*")
+        if (match := re.fullmatch(rf"{kind}-(\d+)", path.name))
+    ]
+    return [path for _, path in sorted(numbered)]
+
+
+def newest_checkpoint(run: Path, kind: str = "step", warn: Warn = lambda line: None) -> Path | None:
+    """The newest checkpoint that verifies; damage is told to `warn`, and the one before used."""
+    candidates = checkpoints(run, kind)[::-1]
+    for i, folder in enumerate(candidates):
+        try:
+            verify(folder)
+        except ModelFileError as damage:
+            older = candidates[i + 1].name if i + 1 < len(candidates) else "nothing: none is left"
+            warn(f"{damage}; continuing from {older}")
+        else:
+            return folder
+    return None
+
+
+def prune(run: Path, keep: int, kind: str = "step") -> None:
+    """Remove all but the newest checkpoints, and what interrupted saves left behind."""
+    for folder in checkpoints(run, kind)[:-keep]:
+        shutil.rmtree(folder)
+    remove_temporaries(run)
+
+
+def _random_state() -> dict[str, Tensor]:
+    states = {"random/cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        states |= {f"random/cuda{i}": s for i, s in enumerate(torch.cuda.get_rng_state_all())}
+    return states
+
+
+def _restore_random_state(states: dict[str, Tensor]) -> None:
+    torch.set_rng_state(states.pop("random/cpu"))
+    for key, state in states.items():
+        torch.cuda.set_rng_state(state, int(key.removeprefix("random/cuda")))
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=2) + "\n", "utf-8")

@@ -1,0 +1,60 @@
+"""How to train."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Lt
+from typing_extensions import Doc
+
+from regard.errors import ConfigError
+from regard.train.schedule import ScheduleKind
+
+Count = Annotated[int, Gt(0)]
+CountOrNone = Annotated[int, Ge(0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How to train; Adam's numbers and the label smoothing are the paper's (section 5)."""
+
+    seed: Annotated[CountOrNone, Doc("of weights, dropout and the order of the data")] = 1
+    device: Annotated[str, Doc("auto, cpu, cuda or mps")] = "auto"
+    steps: Annotated[Count, Doc("optimiser steps")] = 10_000
+    batch_tokens: Annotated[Count, Doc("most source or target tokens in a batch")] = 4096
+    accumulate: Annotated[Count, Doc("batches added up to one step")] = 1
+    max_length: Annotated[Count, Doc("longer pairs are left out of training, in pieces")] = 256
+    optimiser: Annotated[Literal["adam", "adamw"], Doc("adamw decouples the weight decay")] = "adam"
+    learning_rate: Annotated[float, Gt(0), Doc("its peak, at the end of the warm-up")] = 1e-3
+    schedule: Annotated[ScheduleKind, Doc("what follows the warm-up")] = "inverse_sqrt"
+    warmup: Annotated[CountOrNone, Doc("steps of linear climb")] = 1000
+    beta1: Annotated[float, Ge(0), Lt(1), Doc("Adam's memory of the gradient")] = 0.9
+    beta2: Annotated[float, Ge(0), Lt(1), Doc("Adam's memory of its square")] = 0.98
+    epsilon: Annotated[float, Gt(0), Doc("Adam's guard against division by zero")] = 1e-9
+    weight_decay: Annotated[float, Ge(0), Doc("0 is none")] = 0.0
+    clip: Annotated[float, Ge(0), Doc("largest norm of the gradient; 0 is no clipping")] = 1.0
+    label_smoothing: Annotated[float, Ge(0), Lt(1), Doc("mass kept for all tokens")] = 0.1
+    validate_every: Annotated[Count, Doc("steps between validations")] = 500
+    validate_bleu: Annotated[bool, Doc("also translate the validation set, greedily")] = True
+    patience: Annotated[
+        CountOrNone, Doc("validations without a better one before training stops; 0 is never")
+    ] = 0
+    stop_on: Annotated[Literal["loss", "bleu"], Doc("what makes a validation better")] = "loss"
+    save_every: Annotated[Count, Doc("steps between checkpoints")] = 500
+    keep: Annotated[Count, Doc("checkpoints kept, the newest")] = 5
+    average: Annotated[
+        CountOrNone, Doc("newest checkpoints averaged at the end; 0 or 1 is no averaging")
+    ] = 5
+    show: Annotated[CountOrNone, Doc("validation translations shown")] = 2
+    tensorboard: Annotated[bool, Doc("also write TensorBoard events into the run folder")] = False
+
+    def __post_init__(self) -> None:
+        if self.average > self.keep:
+            raise ConfigError(
+                f"train.average = {self.average} needs as many checkpoints, but train.keep = "
+                f"{self.keep}; set train.keep = {self.average}"
+            )
+        if self.stop_on == "bleu" and not self.validate_bleu:
+            raise ConfigError(
+                'train.stop_on = "bleu" needs train.validate_bleu = true; '
+                'set it, or train.stop_on = "loss"'
+            )

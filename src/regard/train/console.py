@@ -1,0 +1,81 @@
+"""A training as a person sees it in a terminal."""
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from regard.train.observer import Shown, StepReport
+from regard.train.progress import Scores
+
+# Seconds between lines where there is no terminal to draw a bar in.
+LINE_EVERY = 30.0
+# How much of the past the shown loss and speed remember.
+MEMORY = 0.95
+
+
+class ConsoleObserver:
+    """A live bar with loss, speed and remaining time; a line for each validation.
+
+    Where the output is not a terminal, a plain line now and then instead of the bar.
+    """
+
+    def __init__(self, console: Console, steps: int, step: int = 0) -> None:
+        self._console = console
+        self._steps = steps
+        self._loss: float | None = None
+        self._speed = 0.0
+        self._last_line = time.monotonic()
+        self._progress = Progress(
+            TextColumn("[bold]step {task.completed:,}/{task.total:,}"),
+            BarColumn(),
+            TextColumn("loss {task.fields[loss]} · {task.fields[speed]} tokens/s"),
+            TimeElapsedColumn(),
+            TextColumn("· left"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=steps, completed=step, loss="–", speed="–")
+
+    def __enter__(self) -> "ConsoleObserver":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def on_step(self, report: StepReport) -> None:
+        speed = report.tokens / report.seconds
+        if self._loss is None:
+            self._loss, self._speed = report.nll, speed
+        self._loss += (1 - MEMORY) * (report.nll - self._loss)
+        self._speed += (1 - MEMORY) * (speed - self._speed)
+        loss, shown_speed = f"{self._loss:.3f}", f"{self._speed:,.0f}"
+        self._progress.update(self._task, completed=report.step, loss=loss, speed=shown_speed)
+        if not self._console.is_terminal and time.monotonic() - self._last_line > LINE_EVERY:
+            self._last_line = time.monotonic()
+            self._print(
+                f"step {report.step:,}/{self._steps:,}  loss {loss}  {shown_speed} tokens/s"
+            )
+
+    def on_validation(self, scores: Scores, shown: list[Shown], is_best: bool) -> None:
+        mark = "  [green]best so far[/]" if is_best else ""
+        self._print(f"[bold]step {scores.step:,}[/]  validation: {scores.summary()}{mark}")
+        for example in shown:
+            self._print(
+                f"    {escape(example.source)} [dim]→[/] [cyan]{escape(example.translation)}[/]"
+            )
+
+    def on_message(self, line: str) -> None:
+        self._print(escape(line))
+
+    def _print(self, line: str) -> None:
+        self._progress.console.print(line, highlight=False)

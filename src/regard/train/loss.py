@@ -1,0 +1,104 @@
+"""Label-smoothed cross entropy: the formula, and a fused path that is equal to it."""
+
+from typing import Any, NamedTuple
+
+import torch
+
+from regard.shapes import Float, Int, Tensor
+
+
+class Loss(NamedTuple):
+    """Sums over tokens.
+
+    Attributes:
+        smoothed: what is minimised.
+        nll: −log p(target), what perplexity is made of; carries no gradient.
+    """
+
+    smoothed: Float[Tensor, ""]
+    nll: Float[Tensor, ""]
+
+
+def label_smoothed_loss(
+    logits: Float[Tensor, "M V"], targets: Int[Tensor, "M"], smoothing: float
+) -> Loss:
+    """Cross entropy against a target that keeps a little of its mass for every token.
+
+        q(k) = (1 − ε) · [k = y] + ε / V
+        loss = −Σ_k q(k) log p(k)
+
+    Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4, with ε = 0.1.
+    """
+    log_probs = logits.log_softmax(-1)
+    nll = -log_probs.gather(1, targets.unsqueeze(1)).sum()
+    uniform = -log_probs.mean(1).sum()
+    return Loss((1 - smoothing) * nll + smoothing * uniform, nll.detach())
+
+
+def fused_projection_loss(
+    hidden: Float[Tensor, "M D"],
+    weight: Float[Tensor, "V D"],
+    bias: Float[Tensor, "V"] | None,
+    targets: Int[Tensor, "M"],
+    smoothing: float,
+) -> Loss:
+    """Equals `label_smoothed_loss(hidden @ weight.T + bias, targets, smoothing)`.
+
+    The M × V logits are never stored: they are made a few hundred tokens at a time, turned
+    into their own gradient in place,
+
+        ∂loss/∂logits = softmax(logits) − q
+
+    and multiplied into the gradients of `hidden` and `weight` at once, in the forward pass.
+    """
+    smoothed, nll = _FusedProjectionLoss.apply(  # type: ignore[no-untyped-call]
+        hidden, weight, bias, targets, smoothing
+    )
+    return Loss(smoothed, nll)
+
+
+CHUNK_TOKENS = 512
+
+
+class _FusedProjectionLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        smoothing: float,
+    ) -> tuple[Tensor, Tensor]:
+        needs_gradient = any(ctx.needs_input_grad)
+        vocabulary = len(weight)
+        d_hidden = torch.empty_like(hidden) if needs_gradient else None
+        d_weight = torch.zeros_like(weight) if needs_gradient else None
+        d_bias = torch.zeros_like(bias) if needs_gradient and bias is not None else None
+        smoothed, nll = hidden.new_zeros(()), hidden.new_zeros(())
+        for begin in range(0, len(hidden), CHUNK_TOKENS):
+            chunk = slice(begin, begin + CHUNK_TOKENS)
+            target = targets[chunk].unsqueeze(1)
+            logits = torch.nn.functional.linear(hidden[chunk], weight, bias)
+            normaliser = logits.logsumexp(1)
+            chunk_nll = (normaliser - logits.gather(1, target).squeeze(1)).sum()
+            nll += chunk_nll
+            smoothed += (1 - smoothing) * chunk_nll
+            smoothed += smoothing * (normaliser - logits.mean(1)).sum()
+            if d_hidden is None or d_weight is None:
+                continue
+            gradient = logits.sub_(normaliser.unsqueeze(1)).exp_().sub_(smoothing / vocabulary)
+            gradient.scatter_add_(1, target, gradient.new_full(target.shape, smoothing - 1))
+            torch.mm(gradient, weight, out=d_hidden[chunk])
+            d_weight.addmm_(gradient.T, hidden[chunk])
+            if d_bias is not None:
+                d_bias += gradient.sum(0)
+        ctx.gradients = (d_hidden, d_weight, d_bias)
+        ctx.mark_non_differentiable(nll)
+        return smoothed, nll
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        d_hidden, d_weight, d_bias = ctx.gradients
+        scaled = [g if g is None else g.mul_(grads[0]) for g in (d_hidden, d_weight, d_bias)]
+        return *scaled, None, None

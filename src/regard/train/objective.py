@@ -1,0 +1,25 @@
+"""The loss of a model on a batch: teacher forcing from end to end."""
+
+from typing import Any
+
+from regard.data.batching import Batch
+from regard.models.interface import Seq2Seq
+from regard.train.loss import Loss, fused_projection_loss
+from regard.train.tensors import TensorBatch
+
+
+def batch_loss(model: Seq2Seq[Any], batch: Batch, smoothing: float) -> Loss:
+    """The label-smoothed loss, summed over the real target tokens of the batch.
+
+    The decoder reads ⟨SOS⟩ y_1 … y_T and should say y_1 … y_T ⟨EOS⟩.
+    """
+    tensors = TensorBatch.of(batch, model.output.weight.device)
+    memory = model.encode(tensors.source, tensors.source_mask)
+    hidden = model.decode(memory, tensors.target_in, tensors.target_mask)
+    return fused_projection_loss(
+        hidden[tensors.target_mask],
+        model.output.weight,
+        model.output.bias,
+        tensors.target_out[tensors.target_mask],
+        smoothing,
+    )

@@ -1,0 +1,138 @@
+"""Who is told what happens in a training: the terminal, a log file, TensorBoard."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+from regard.errors import ConfigError
+from regard.train.progress import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """One optimiser step.
+
+    Attributes:
+        step: its number, from 1.
+        epoch: the pass over the data it belongs to, from 0.
+        loss: the smoothed loss a token.
+        nll: −log p a token.
+        learning_rate: what it used.
+        gradient_norm: before clipping.
+        tokens: target tokens it learned from.
+        seconds: what it took.
+    """
+
+    step: int
+    epoch: int
+    loss: float
+    nll: float
+    learning_rate: float
+    gradient_norm: float
+    tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One translation of the validation set, to look at."""
+
+    source: str
+    reference: str
+    translation: str
+
+
+class Observer(Protocol):
+    """Told of everything, returns nothing, changes nothing."""
+
+    def on_step(self, report: StepReport) -> None:
+        """After each optimiser step."""
+        ...
+
+    def on_validation(self, scores: Scores, shown: list[Shown], is_best: bool) -> None:
+        """After each validation."""
+        ...
+
+    def on_message(self, line: str) -> None:
+        """Whatever else a person should know."""
+        ...
+
+
+class JsonLog:
+    """`log.jsonl`: one object a line, `event` first.
+
+    Opened at a step, it forgets what was logged after that step, so that a resumed run has
+    the log of an uninterrupted one.
+    """
+
+    def __init__(self, path: Path, step: int) -> None:
+        kept = []
+        if path.exists():
+            lines = path.read_text("utf-8").splitlines()
+            kept = [line for line in lines if _step_of(line) <= step]
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text("".join(line + "\n" for line in kept), "utf-8")
+        os.replace(temporary, path)
+        self._file = path.open("a", encoding="utf-8", buffering=1)
+        self._step = step
+
+    def on_step(self, report: StepReport) -> None:
+        self._step = report.step
+        self._write("step", asdict(report))
+
+    def on_validation(self, scores: Scores, shown: list[Shown], is_best: bool) -> None:
+        translations = [asdict(example) for example in shown]
+        self._write(
+            "validation", {**asdict(scores), "is_best": is_best, "translations": translations}
+        )
+
+    def on_message(self, line: str) -> None:
+        self._write("message", {"step": self._step, "text": line})
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, event: str, fields: dict[str, object]) -> None:
+        self._file.write(json.dumps({"event": event, **fields}, ensure_ascii=False) + "\n")
+
+
+def _step_of(line: str) -> float:
+    """The step of a log line; a line cut off by a crash belongs to no step."""
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")
+
+
+class TensorBoard:
+    """The same numbers as TensorBoard events."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise ConfigError(
+                "train.tensorboard = true needs TensorBoard; pip install 'regard[tensorboard]'"
+            ) from None
+        self._writer = SummaryWriter(str(folder))
+
+    def on_step(self, report: StepReport) -> None:
+        for name in ("loss", "nll", "learning_rate", "gradient_norm"):
+            self._add(f"train/{name}", getattr(report, name), report.step)
+        self._add("train/tokens_per_second", report.tokens / report.seconds, report.step)
+
+    def on_validation(self, scores: Scores, shown: list[Shown], is_best: bool) -> None:
+        self._add("valid/loss", scores.loss, scores.step)
+        if scores.bleu is not None:
+            self._add("valid/bleu", scores.bleu, scores.step)
+
+    def on_message(self, line: str) -> None:
+        pass
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def _add(self, name: str, value: float, step: int) -> None:
+        self._writer.add_scalar(name, value, step)

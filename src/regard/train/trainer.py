@@ -1,0 +1,217 @@
+"""The training loop."""
+
+import copy
+import itertools
+import math
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from regard.data.batching import Batch, Batches
+from regard.errors import RegardError
+from regard.models.interface import Seq2Seq
+from regard.train.checkpoint import (
+    average_weights,
+    checkpoints,
+    fill,
+    model_tensors,
+    newest_checkpoint,
+    prune,
+    restore_checkpoint,
+    save_checkpoint,
+    save_weights,
+)
+from regard.train.config import TrainConfig
+from regard.train.objective import batch_loss
+from regard.train.observer import Observer, StepReport
+from regard.train.optimiser import build_optimiser
+from regard.train.progress import Progress
+from regard.train.schedule import learning_rate
+from regard.train.validation import Validator
+
+
+class Trainer:
+    """Takes optimiser steps, validates, saves, stops; tells its observers.
+
+    A step is a function of the weights, the optimiser's memory, the random state and the
+    position in the data. All four are in a checkpoint, so that a resumed training continues
+    as if it had never stopped.
+
+    Args:
+        model: what learns.
+        batches: what it learns from.
+        validator: what it is measured on.
+        config: how.
+        run: the folder that checkpoints go to.
+        observers: who is told.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq[Any],
+        batches: Batches,
+        validator: Validator,
+        config: TrainConfig,
+        run: Path,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.model = model
+        self.batches = batches
+        self.validator = validator
+        self.config = config
+        self.run = run
+        self.observers = list(observers)
+        self.optimiser = build_optimiser(model, config)
+        self.progress = Progress()
+        self.is_stopping = False
+
+    def resume(self) -> bool:
+        """Go back to the newest checkpoint that verifies; False if there is none."""
+        folder = newest_checkpoint(self.run, warn=self._tell)
+        if folder is None:
+            return False
+        self.progress = restore_checkpoint(folder, self.model, self.optimiser)
+        return True
+
+    def stop(self) -> None:
+        """Ask for an end: the present step is finished and saved."""
+        self.is_stopping = True
+
+    def train(self) -> None:
+        """Take steps until the last one, until patience runs out, or until `stop`.
+
+        Raises:
+            RegardError: a loss or gradient is not finite; the step is not taken.
+        """
+        stream = self._stream()
+        progress, config = self.progress, self.config
+        while progress.step < config.steps and not self._is_out_of_patience():
+            report = self.step(list(itertools.islice(stream, config.accumulate)))
+            for observer in self.observers:
+                observer.on_step(report)
+            is_last = progress.step == config.steps
+            if progress.step % config.validate_every == 0 or is_last:
+                self._validate()
+                is_last = is_last or self._is_out_of_patience()
+            if progress.step % config.save_every == 0 or is_last or self.is_stopping:
+                save_checkpoint(self.run, self.model, self.optimiser, progress)
+                prune(self.run, config.keep)
+            if self.is_stopping:
+                return
+        self._average()
+
+    def step(self, batches: Sequence[Batch]) -> StepReport:
+        """Learn from these batches together, as one optimiser step."""
+        started = time.perf_counter()
+        config, progress = self.config, self.progress
+        self.model.train()
+        rate = learning_rate(
+            config.schedule,
+            progress.step + 1,
+            peak=config.learning_rate,
+            warmup=config.warmup,
+            total=config.steps,
+        )
+        num_tokens = int(sum(batch.target_mask.sum() for batch in batches))
+        smoothed = nll = 0.0
+        self.optimiser.zero_grad()
+        for batch in batches:
+            batch_smoothed, batch_nll = self._learn(batch, num_tokens)
+            smoothed += batch_smoothed
+            nll += batch_nll
+        norm = self._clip(batches)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.step()
+        progress.step += 1
+        progress.tokens += num_tokens
+        seconds = time.perf_counter() - started
+        progress.seconds += seconds
+        return StepReport(
+            step=progress.step,
+            epoch=progress.epoch,
+            loss=smoothed,
+            nll=nll,
+            learning_rate=rate,
+            gradient_norm=norm,
+            tokens=num_tokens,
+            seconds=seconds,
+        )
+
+    def _learn(self, batch: Batch, num_tokens: int) -> tuple[float, float]:
+        """Add the gradient of one batch; return its part of the loss a token."""
+        loss = batch_loss(self.model, batch, self.config.label_smoothing)
+        smoothed = loss.smoothed / num_tokens
+        self._check_finite("loss", float(smoothed), [batch])
+        smoothed.backward()
+        return float(smoothed), float(loss.nll) / num_tokens
+
+    def _clip(self, batches: Sequence[Batch]) -> float:
+        """Shorten the gradient to `clip`, if that is not 0; return its norm before."""
+        limit = self.config.clip or math.inf
+        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit))
+        self._check_finite("gradient", norm, batches)
+        return norm
+
+    def _check_finite(self, what: str, value: float, batches: Sequence[Batch]) -> None:
+        if math.isfinite(value):
+            return
+        lines = np.concatenate([batch.indices for batch in batches]) + 1
+        some = ", ".join(f"{line:,}" for line in sorted(lines.tolist())[:5])
+        saved = checkpoints(self.run)
+        raise RegardError(
+            f"step {self.progress.step + 1:,}: the {what} is {value} "
+            f"({len(lines):,} pairs, of lines {some}{' …' if len(lines) > 5 else ''}); "
+            f"nothing was updated, the last checkpoint is {saved[-1].name if saved else 'none'}; "
+            "lower train.learning_rate, or look at those lines"
+        )
+
+    def _stream(self) -> Iterator[Batch]:
+        """Batches without end, from where the progress stands."""
+        progress = self.progress
+        while True:
+            for batch in self.batches.epoch(progress.epoch, progress.batch):
+                progress.batch += 1
+                yield batch
+            progress.epoch += 1
+            progress.batch = 0
+
+    def _validate(self) -> None:
+        scores, shown = self.validator(self.model, self.progress.step)
+        is_best = self.progress.note(scores, self.config.stop_on)
+        for observer in self.observers:
+            observer.on_validation(scores, shown, is_best)
+        if is_best:
+            folder = self.run / f"best-{scores.step}"
+            # A run killed between this save and the next checkpoint comes here twice, with the
+            # same weights.
+            if not folder.exists():
+                save_weights(folder, model_tensors(self.model), scores)
+            prune(self.run, 1, "best")
+
+    def _is_out_of_patience(self) -> bool:
+        return 0 < self.config.patience <= self.progress.num_worse
+
+    def _average(self) -> None:
+        """Average the newest checkpoints and keep the result beside the best."""
+        folders = checkpoints(self.run)[-self.config.average :] if self.config.average else []
+        if len(folders) < 2:
+            return
+        target = self.run / f"averaged-{self.progress.step}"
+        if target.exists():
+            return
+        tensors = average_weights(folders)
+        averaged = copy.deepcopy(self.model)
+        fill(averaged, tensors, target)
+        scores, _ = self.validator(averaged, self.progress.step)
+        save_weights(target, tensors, scores)
+        prune(self.run, 1, "averaged")
+        self._tell(f"averaged the last {len(folders)} checkpoints: {scores.summary()}")
+
+    def _tell(self, line: str) -> None:
+        for observer in self.observers:
+            observer.on_message(line)
