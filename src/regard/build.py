@@ -64,7 +64,7 @@ def open_run(folder: Path) -> Run:
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such run folder; `regard train` makes one")
     verify(folder)
-    config = parse_config((folder / RUN_FILE).read_text("utf-8"), name=str(folder / RUN_FILE))
+    config = parse_config((folder / RUN_FILE).read_text("utf-8"), str(folder / RUN_FILE))
     return Run(folder, config, TokeniserPair.load(folder / TOKENISER))
 
 

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Doc
@@ -17,6 +17,12 @@ from regard.errors import ConfigError
 from regard.models.transformer import TransformerConfig
 from regard.text.config import TextConfig
 from regard.train.config import TrainConfig
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+Config = TypeVar("Config", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +36,8 @@ class RunConfig:
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
 
-def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Read a run file and apply `table.key=value` overrides.
+def read_config(path: Path) -> RunConfig:
+    """Read a run file.
 
     Raises:
         ConfigError: the file cannot be read, a key is unknown (with the nearest known one), or
@@ -42,18 +48,41 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
         raise ConfigError(f"{path}: cannot be read ({reason})") from None
-    return parse_config(text, overrides, name=str(path))
+    return parse_config(text, str(path))
 
 
-def parse_config(text: str, overrides: Sequence[str] = (), name: str = "run file") -> RunConfig:
+def parse_config(text: str, name: str) -> RunConfig:
     """The same for TOML already in memory; `name` says in a message where it came from."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name}: not TOML: {error}") from None
+    return _validate(tables, name)
+
+
+def with_overrides(config: RunConfig, overrides: Sequence[str]) -> RunConfig:
+    """The config with `table.key=value` overrides applied and checked.
+
+    Raises:
+        ConfigError: as `read_config`.
+    """
+    tables = dataclasses.asdict(config)
     for override in overrides:
         _apply(tables, override)
-    return _validate(tables, name)
+    return _validate(tables, "--set")
+
+
+def changed(config: Config, changes: Mapping[str, Any], table: str) -> Config:
+    """A config with some fields changed, checked like a run file; `table` names it in messages.
+
+    Raises:
+        ConfigError: a field is unknown, or a value does not fit.
+    """
+    known = {f.name for f in dataclasses.fields(config)}
+    for key in changes:
+        if key not in known:
+            raise ConfigError(f"unknown option {key}{_nearest(key, known)}")
+    return _checked(type(config), {**dataclasses.asdict(config), **changes}, f"{table}.")
 
 
 def write_config(config: RunConfig) -> str:
@@ -119,14 +148,19 @@ def _validate(tables: Mapping[str, Any], name: str) -> RunConfig:
             if key not in known:
                 raise ConfigError(f"{name}: unknown key {table}.{key}{_nearest(key, known, table)}")
     try:
-        return TypeAdapter(RunConfig).validate_python(tables)
+        return _checked(RunConfig, tables, "")
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
+def _checked(kind: type[Config], values: Mapping[str, Any], prefix: str) -> Config:
+    try:
+        return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        value = first["input"]
-        raise ConfigError(f"{name}: {where} = {value!r}: {first['msg'].lower()}") from None
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
+        reason = first["msg"][0].lower() + first["msg"][1:]
+        raise ConfigError(f"{prefix}{where} = {first['input']!r}: {reason}") from None
 
 
 def _nearest(word: str, known: Iterable[str], table: str = "") -> str:

@@ -57,7 +57,7 @@ def has_amx() -> bool:
     """Whether the processor advertises AMX tiles (CPUID leaf 7, EDX bit 24)."""
     registers = cpuid(7)
     if registers is not None:
-        return bool(registers[3] >> 23 & 1)
+        return bool(registers[3] >> 24 & 1)
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
             flags = next((line for line in lines if line.startswith("flags")), "")

@@ -104,6 +104,6 @@ def test_options_are_checked_before_files_are_read() -> None:
 
 def test_the_commands_help_loads_no_metric() -> None:
     source = Path(errors.__file__).parents[1]
-    code = "import regard.cli.score, sys; sys.exit(bool({'sacrebleu', 'numpy'} & set(sys.modules)))"
+    code = "import regard.cli.score, sys; sys.exit('sacrebleu' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(source)}, check=False)
     assert ran.returncode == 0

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from regard.metrics import paper
-from regard.metrics.names import Language
+from regard.metrics.options import Language
 from regard.metrics.paper import PaperBleu, tokenise
 
 

@@ -61,7 +61,7 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("absent", None, "absent cannot be read: No such file"),
         ("latin", b"a\nb\xe9\n", "latin: line 2, byte 2 is not UTF-8; convert the file"),
         ("first", b"\xff", "first: line 1, byte 1 is not UTF-8"),
-        ("plain.gz", b"not packed", "plain.gz cannot be read: Not a gzipped file"),
+        ("damaged.gz", b"\x1f\x8bx", "damaged.gz cannot be read: "),
         ("short.gz", gzip.compress(b"a" * 99)[:-9], "short.gz cannot be read: Compressed file"),
     ],
 )

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.text.characters import Characters
 from regard.text.kind import Kind
 from regard.text.normal import Form, well_formed
 from regard.text.tokeniser import Tokeniser
+from regard.text.words import Words
 
 from .corpora import ENGLISH, KINDS, SUBWORDS, sentences, trained
 
@@ -57,13 +59,13 @@ def test_a_text_of_known_pieces_comes_back(kind: Kind, text: str) -> None:
     assert t.unk in ids or t.decode(ids) == text
 
 
-@pytest.mark.parametrize("kind", ["words", "characters"])
-@pytest.mark.parametrize("text", ["", "the cat sat.", "  the  cat . ", "l'Afrique", "."])
-def test_training_text_is_known_however_it_is_spaced(kind: Kind, text: str) -> None:
-    t = trained(kind, vocab_size=400).source
-    spaced = {"words": ["  the cat sat.", " . "], "characters": []}[kind]
-    learnt = type(t).train([text, *spaced, "the cat"], vocab_size=99)  # type: ignore[attr-defined]
-    assert learnt.decode(learnt.encode(text).ids) == text
+@pytest.mark.parametrize("cls", [Words, Characters])
+@given(texts=st.lists(TEXTS, min_size=1))
+def test_what_was_learnt_from_comes_back(
+    cls: type[Words] | type[Characters], texts: list[str]
+) -> None:
+    t = cls.train(texts, vocab_size=10_000)
+    assert [t.decode(ids) for ids in t.encode_ids(texts)] == list(map(well_formed, texts))
 
 
 @pytest.mark.parametrize("sampling", [0.0, 0.3])

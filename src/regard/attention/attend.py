@@ -117,16 +117,19 @@ class Attend(nn.Module):
             keys: what each place offers to be found by.
             values: what each place gives.
             mask: True where a query may attend to a key; not together with `is_causal`.
-            is_causal: each query sees the keys up to its own position only.
+            is_causal: each query sees the keys up to its own position only; for as many queries
+                as keys.
             positions: where the queries stand, for a window.
         """
+        if is_causal:
+            assert mask is None, "a causal mask and another one are not combined here"
+            assert query.shape[-2] == keys.shape[-2], "the fused kernel counts from the first key"
         dropout = self.dropout if self.training else 0.0
         if self.watcher is None and self.score is scaled_dot and self.window is None:
             return F.scaled_dot_product_attention(
                 query, keys, values, attn_mask=mask, dropout_p=dropout, is_causal=is_causal
             )
         if is_causal:
-            assert mask is None, "a causal mask and another one are not combined here"
             mask = causal_mask(query.shape[-2], keys.shape[-2], query.device)
         output, weights = attend(
             query,

@@ -8,7 +8,7 @@ from regard.attention.attend import Attend
 from regard.attention.cache import KeyValue
 from regard.attention.scores import Score, scaled_dot
 from regard.errors import ConfigError
-from regard.shapes import Bool, Float, Int, Tensor
+from regard.shapes import Bool, Float, Tensor
 
 
 class MultiHead(nn.Module):
@@ -93,13 +93,10 @@ class MultiHead(nn.Module):
         states: Float[Tensor, "B T D"],
         projected: KeyValue,
         mask: Bool[Tensor, "#B #H #T S"] | None = None,
-        positions: Int[Tensor, "T"] | None = None,
     ) -> Float[Tensor, "B T D"]:
         """Attend from the states to keys and values that are already projected."""
         query = self._split(self.query(states))
-        return self._join(
-            self.attend(query, projected.key, projected.value, mask, positions=positions)
-        )
+        return self._join(self.attend(query, projected.key, projected.value, mask))
 
     def _project_self(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of the same states in one matrix product."""

@@ -49,7 +49,9 @@ def inverse_distance(
     coincides with the query has an infinite score; the distance is kept above 1e-6, so that
     such a key simply takes all the weight.
     """
-    return torch.cdist(query, key).clamp_min(1e-6).reciprocal()
+    # The default way through ‖q‖² + ‖k‖² − 2qᵀk loses every digit of a short distance.
+    distance = torch.cdist(query, key, compute_mode="donot_use_mm_for_euclid_dist")
+    return distance.clamp_min(1e-6).reciprocal()
 
 
 class Bilinear(nn.Module):

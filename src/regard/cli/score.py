@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from regard.errors import ConfigError
-from regard.metrics.names import Language, MetricName, Tokenize
+from regard.metrics.options import SAMPLES, TOKENIZE, Language, MetricName, Tokenize
 
 
 def score(
@@ -17,12 +17,12 @@ def score(
     baseline: Path | None = None,
     paper_bleu: Language | None = None,
     lowercase: Annotated[bool, Parameter(negative="")] = False,
-    tokenize: Tokenize = "13a",
+    tokenize: Tokenize = TOKENIZE,
     metrics: Annotated[tuple[MetricName, ...], Parameter(consume_multiple=True, negative="")] = (
         "bleu",
         "chrf",
     ),
-    samples: Annotated[int, Parameter(validator=Number(gte=0))] = 1000,
+    samples: Annotated[int, Parameter(validator=Number(gte=0))] = SAMPLES,
     lines: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
@@ -31,7 +31,7 @@ def score(
     Parameters
     ----------
     hypotheses
-        Detokenised translations; `-` reads standard input, `.gz` is unpacked.
+        Detokenised translations; `-` reads standard input, gzipped or not.
     reference
         What they are compared with.
     baseline

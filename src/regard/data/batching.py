@@ -11,12 +11,14 @@ from regard.errors import ConfigError
 from regard.text.pair import TokeniserPair
 from regard.text.tokeniser import Tokeniser
 
-# Examples that are sorted by length together: many, so that neighbours are alike and padding
-# is rare; not all, so that an epoch stays random and its sampled ids fit into memory.
-POOL = 50_000
+# Examples that are sorted by length together, at least (and less than twice as many): enough
+# that neighbours are alike and padding is rare; not all, so that sampled ids fit into memory.
+POOL = 100_000
+# Examples sampled at once; ids in Python's own lists take ten times the room.
+CHUNK = 10_000
 
 # What a stream of random numbers is for; part of its seed.
-_ORDER, _SHUFFLE, _SOURCE, _TARGET = range(4)
+_ORDER, _SHUFFLE, _SAMPLE = range(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ class Batches:
 
     def _pools(self, epoch: int) -> list[Int64[np.ndarray, " _"]]:
         order = self._random(epoch, 0, _ORDER).permutation(self._kept)
-        return np.array_split(order, -(-len(order) // POOL))
+        return np.array_split(order, max(1, len(order) // POOL))
 
     def _cut(
         self, epoch: int, number: int, pool: Int64[np.ndarray, " pool"]
@@ -140,27 +142,33 @@ class Batches:
         """The ids of both sides, and the rows in them that are the pool's."""
         if self._tokenisers.sampling == 0:
             return self._store.source, self._store.target, pool
-        text = self._store.source_text, self._store.target_text
+        stored, text = self._store, (self._store.source_text, self._store.target_text)
         assert text[0] is not None
         assert text[1] is not None
-        source = self._sample(self._tokenisers.source, text[0], pool, (epoch, number, _SOURCE))
-        target = self._sample(self._tokenisers.target, text[1], pool, (epoch, number, _TARGET))
-        if self._max_length is not None:
-            for side, usual in ((source, self._store.source), (target, self._store.target)):
-                for i, ids in enumerate(side):
-                    if len(ids) > self._max_length:
-                        side[i] = usual[int(pool[i])].tolist()
-        return Rows.of(source), Rows.of(target), np.arange(len(pool))
+        random = self._random(epoch, number, _SAMPLE)
+        source = self._sample(self._tokenisers.source, text[0], stored.source, pool, random)
+        target = self._sample(self._tokenisers.target, text[1], stored.target, pool, random)
+        return source, target, np.arange(len(pool))
 
     def _sample(
         self,
         tokeniser: Tokeniser,
         lines: Lines,
+        usual: Rows,
         pool: Int64[np.ndarray, " pool"],
-        stream: tuple[int, int, int],
-    ) -> list[list[int]]:
-        seed = int(self._random(*stream).integers(2**31))
-        return tokeniser.sample_ids([lines[i] for i in pool.tolist()], seed=seed)
+        random: np.random.Generator,
+    ) -> Rows:
+        parts: list[Rows] = []
+        for start in range(0, len(pool), CHUNK):
+            chunk = pool[start : start + CHUNK].tolist()
+            seed = int(random.integers(2**31))
+            sampled = tokeniser.sample_ids([lines[i] for i in chunk], seed=seed)
+            if self._max_length is not None:
+                for row, i in enumerate(chunk):
+                    if len(sampled[row]) > self._max_length:
+                        sampled[row] = usual[i].tolist()
+            parts.append(Rows.of(sampled))
+        return Rows.joined(parts)
 
     def _plan(
         self,
@@ -216,13 +224,14 @@ class Batches:
 def _by_length(
     source: Int64[np.ndarray, " pool"], target: Int64[np.ndarray, " pool"]
 ) -> Int64[np.ndarray, " pool"]:
-    """Positions sorted by target length and, inside one, by source length up and down in turn.
+    """Positions sorted by the longer side and, inside one length, by the difference of the two.
 
-    The turns keep neighbours alike where the target grows by one: without them a batch there
-    would hold the longest sources beside the shortest. Equals keep the order they came in.
+    The budget counts the longer side. The difference runs up and down in turn, which keeps
+    neighbours alike where the length grows by one: without the turns a batch there would hold
+    the longest sources beside the shortest. Equals keep the order they came in.
     """
-    snake = np.where(target % 2 == 0, source, -source)
-    return np.lexsort((snake, target))
+    longer, difference = np.maximum(source, target), target - source
+    return np.lexsort((np.where(longer % 2 == 0, difference, -difference), longer))
 
 
 def _padded(

@@ -80,7 +80,7 @@ class Finding:
         what: the thing.
         count: how many.
         share: how many of what could have it, from 0 to 1.
-        examples: the first few, as "line: text".
+        examples: the first few, each as its parts: line number, source and target, or one text.
         advice: what to do.
     """
 
@@ -89,7 +89,7 @@ class Finding:
     what: str
     count: int
     share: float
-    examples: tuple[str, ...]
+    examples: tuple[tuple[str, ...], ...]
     advice: str
 
 
@@ -202,19 +202,19 @@ def check_reading(split: Reading) -> Iterator[Finding]:
     tally, lines = split.tally, max(split.tally.lines, 1)
     if split.error:
         yield Finding(
-            split.name, "problem", "cannot be read to its end", 1, 1.0, (split.error,), "mend it"
+            split.name, "problem", "cannot be read to its end", 1, 1.0, ((split.error,),), "mend it"
         )
     if not split.pairs:
         advice = "check that these are the right files"
         yield Finding(split.name, "problem", "has no pairs", 1, 1.0, (), advice)
-    counted: tuple[tuple[int, str, float, Severity, tuple[str, ...]], ...] = (
+    counted: tuple[tuple[int, str, float, Severity, tuple[tuple[str, ...], ...]], ...] = (
         (tally.empty, "empty on one side or both", 0.05, "warning", ()),
         (
             tally.too_long,
             f"lines of more than {LONGEST_LINE:,} bytes",
             0.01,
             "warning",
-            tuple(tally.first_too_long),
+            tuple((place,) for place in tally.first_too_long),
         ),
         (tally.control_characters, "control characters", NEVER, "note", ()),
         (tally.surrogates, "lone surrogates", NEVER, "note", ()),
@@ -228,22 +228,23 @@ def check_reading(split: Reading) -> Iterator[Finding]:
             yield Finding(split.name, graded, what, count, share, examples, advice)
 
 
+def _either(is_seen: Callable[[str], bool]) -> Callable[[Example], bool]:
+    return lambda pair: is_seen(pair.source) or is_seen(pair.target)
+
+
 def check_pairs(split: Reading, max_words: int, max_ratio: float) -> Iterator[Finding]:
     """What can be seen in one pair alone."""
-    either: Callable[[Callable[[str], bool]], Callable[[Example], bool]] = lambda seen: (
-        lambda pair: seen(pair.source) or seen(pair.target)
-    )
     checks: tuple[tuple[str, Callable[[Example], bool], float, Severity, str], ...] = (
         (
             "wrongly decoded text (Ã©, â€™, U+FFFD)",
-            either(has_mojibake),
+            _either(has_mojibake),
             0.01,
             "warning",
             "regard data clean drops these pairs; better, decode the original anew",
         ),
         (
             "HTML entities (&quot;, &#39;)",
-            either(has_entity),
+            _either(has_entity),
             0.05,
             "warning",
             "regard data clean --unescape",
@@ -271,7 +272,7 @@ def check_pairs(split: Reading, max_words: int, max_ratio: float) -> Iterator[Fi
         ),
         (
             "no-break spaces",
-            either(lambda text: NO_BREAK_SPACES.search(text) is not None),
+            _either(lambda text: NO_BREAK_SPACES.search(text) is not None),
             NEVER,
             "note",
             "regard data clean --spaces, if only some lines have them",
@@ -367,7 +368,7 @@ def check_unknown_words(train: Reading, held_out: Reading) -> Iterator[Finding]:
                 f"{side} words not in {train.name}",
                 unknown.total(),
                 share,
-                tuple(word for word, _ in unknown.most_common(8)),
+                ((", ".join(word for word, _ in unknown.most_common(8)),),),
                 "subword pieces (bpe, unigram) can still spell them",
             )
 
@@ -394,5 +395,5 @@ def check_unknown_pieces(split: Reading, tokenisers: TokeniserPair) -> Iterator[
             )
 
 
-def _show(found: Sequence[tuple[int, Example]]) -> tuple[str, ...]:
-    return tuple(f"{line:,}: {pair.source} | {pair.target}" for line, pair in found[:_NUM_EXAMPLES])
+def _show(found: Sequence[tuple[int, Example]]) -> tuple[tuple[str, ...], ...]:
+    return tuple((f"{line:,}", pair.source, pair.target) for line, pair in found[:_NUM_EXAMPLES])

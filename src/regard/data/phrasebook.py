@@ -607,5 +607,5 @@ def _dictionary() -> Iterator[tuple[str, str]]:
         # The noun is the last word in both languages: "l'étudiant", "the student".
         yield re.split("[ ']", subject.fr)[-1], subject.en.split()[-1]
     yield from ((place.fr, place.en.removeprefix("the ")) for place in PLACES)
-    yield from (*LANGUAGES, *MONTHS, *AGES)
+    yield from (*LANGUAGES, *MONTHS, *NUMBERS, *AGES)
     yield from ((fr, en) for _, fr, en in WEATHER if fr)

@@ -43,6 +43,13 @@ class Rows:
         np.cumsum([len(row) for row in rows], out=offsets[1:])
         return cls(np.fromiter(chain.from_iterable(rows), np.int32, offsets[-1]), offsets)
 
+    @classmethod
+    def joined(cls, parts: Sequence["Rows"]) -> "Rows":
+        """The rows of all parts, one part after the other."""
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return cls(np.concatenate([part.flat for part in parts]), offsets)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

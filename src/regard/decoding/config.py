@@ -35,6 +35,9 @@ class DecodingConfig:
         float, Gt(0), Le(1), Doc("sample among the most probable tokens that make up p")
     ] = 1.0
     seed: Annotated[int, Ge(0), Doc("of sampling")] = 1
+    split_sentences: Annotated[
+        bool, Doc("translate a text sentence by sentence; false takes each line whole")
+    ] = True
     batch_tokens: Annotated[int, Gt(0), Doc("source tokens decoded together, a beam apart")] = 2048
 
     def __post_init__(self) -> None:

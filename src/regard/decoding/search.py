@@ -1,6 +1,6 @@
 """A whole job: many sentences, decoded in batches, answered in order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -45,6 +45,35 @@ def decode_batch(
     )
 
 
+def requests(
+    sources: Sequence[Sequence[int]],
+    specials: Specials,
+    config: DecodingConfig,
+    *,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    device: torch.device | str = "cpu",
+) -> Iterator[Request]:
+    """Sentences of any number and length as batches of similar length.
+
+    Args:
+        sources: token ids without the end token.
+        specials: the tokens treated apart.
+        config: how to search; it also sets how long a target may become.
+        prefixes: tokens each target must begin with.
+        device: where the model lives.
+    """
+    prefixes = prefixes or [()] * len(sources)
+    for numbers in batches_by_budget([len(s) + 1 for s in sources], config.batch_tokens):
+        yield Request.pad(
+            [sources[n] for n in numbers],
+            [config.max_length(len(sources[n]) + 1) for n in numbers],
+            [prefixes[n] for n in numbers],
+            numbers,
+            specials,
+            device,
+        )
+
+
 def decode(
     stepper: Stepper,
     sources: Sequence[Sequence[int]],
@@ -53,38 +82,17 @@ def decode(
     *,
     prefixes: Sequence[Sequence[int]] | None = None,
     device: torch.device | str = "cpu",
-    progress: Callable[[int], None] = lambda num_done: None,
 ) -> list[list[Hypothesis]]:
-    """Decode sentences of any number and length, sorted into batches of similar length.
-
-    Args:
-        stepper: gives the log-probabilities.
-        sources: token ids without the end token.
-        specials: the tokens treated apart.
-        config: how to search.
-        prefixes: tokens each target must begin with.
-        device: where the model lives.
-        progress: told after each batch how many more sentences are done.
+    """Decode sentences of any number and length; see `requests`.
 
     Returns:
         For each source in order, its hypotheses, best first.
     """
-    prefixes = prefixes or [()] * len(sources)
-    found: list[list[Hypothesis]] = [[] for _ in sources]
-    for numbers in batches_by_budget([len(s) + 1 for s in sources], config.batch_tokens):
-        request = Request.pad(
-            [sources[n] for n in numbers],
-            [config.max_length(len(sources[n]) + 1) for n in numbers],
-            [prefixes[n] for n in numbers],
-            numbers,
-            specials,
-            device,
-        )
+    found: dict[int, list[Hypothesis]] = {}
+    for request in requests(sources, specials, config, prefixes=prefixes, device=device):
         results = decode_batch(stepper, request, specials, config)
-        for number, hypotheses in zip(numbers, results, strict=True):
-            found[number] = hypotheses
-        progress(len(numbers))
-    return found
+        found.update(zip(request.numbers, results, strict=True))
+    return [found[number] for number in range(len(sources))]
 
 
 def batches_by_budget(lengths: Sequence[int], budget: int) -> list[list[int]]:

@@ -1,7 +1,8 @@
 """What a search drives: something that gives log-probabilities one token at a time."""
 
+import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
@@ -9,6 +10,7 @@ from regard.models.interface import Seq2Seq
 from regard.shapes import Bool, Float, Int, Tensor
 
 
+@runtime_checkable
 class Stepper(Protocol):
     """One row a hypothesis; the rows of one sentence stand together."""
 
@@ -63,7 +65,7 @@ class Ensemble:
     def step(self, state: list[Any], tokens: Int[Tensor, "R"]) -> Float[Tensor, "R V"]:
         votes = [m.step(s, tokens) for m, s in zip(self.members, state, strict=True)]
         mean = torch.logsumexp(torch.stack(votes), 0)  # R V
-        return mean - torch.tensor(len(votes)).log()
+        return mean - math.log(len(votes))
 
     def reorder(self, state: list[Any], rows: Int[Tensor, "B N"]) -> None:
         for member, its_state in zip(self.members, state, strict=True):

@@ -2,11 +2,11 @@
 
 from sacrebleu.metrics.bleu import BLEU
 
-from regard.metrics.names import Tokenize
+from regard.metrics.options import TOKENIZE, Tokenize
 from regard.metrics.sacre import SacreScorer
 
 
-def bleu(*, tokenize: Tokenize = "13a", lowercase: bool = False) -> SacreScorer:
+def bleu(*, tokenize: Tokenize = TOKENIZE, lowercase: bool = False) -> SacreScorer:
     """BLEU of detokenised text, tokenised by sacreBLEU itself.
 
         BLEU = BP · exp(¼ Σₙ log pₙ),   BP = min(1, exp(1 − r/c))

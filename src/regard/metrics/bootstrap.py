@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-SAMPLES = 1000
 SEED = 12345  # sacreBLEU's, so that its intervals and ours are the same numbers
 
 

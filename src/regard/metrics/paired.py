@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.metrics.bootstrap import SAMPLES, Interval, interval_of, resample
+from regard.metrics.bootstrap import Interval, interval_of, resample
+from regard.metrics.options import SAMPLES
 from regard.metrics.scorer import Scorer
 
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from sacrebleu.metrics.bleu import BLEU
 
-from regard.metrics.names import Language
+from regard.metrics.options import Language
 from regard.metrics.sacre import SacreScorer
 from regard.metrics.scorer import Counts
 from regard.metrics.text import read_text

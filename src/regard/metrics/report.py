@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from regard.errors import DataError
 from regard.metrics.bleu import bleu
-from regard.metrics.bootstrap import SAMPLES
 from regard.metrics.chrf import chrf
 from regard.metrics.compare import LineDifference, compare_lines
 from regard.metrics.exact import ExactMatch
-from regard.metrics.names import Language, MetricName, Tokenize
+from regard.metrics.options import SAMPLES, TOKENIZE, Language, MetricName, Tokenize
 from regard.metrics.paired import PairedTest, paired_bootstrap
 from regard.metrics.paper import PaperBleu
 from regard.metrics.scorer import Score, Scorer
@@ -43,7 +42,7 @@ class Report:
 def make_scorers(
     metrics: Sequence[MetricName],
     *,
-    tokenize: Tokenize = "13a",
+    tokenize: Tokenize = TOKENIZE,
     lowercase: bool = False,
     paper_bleu: Language | None = None,
 ) -> list[Scorer]:

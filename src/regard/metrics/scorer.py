@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from regard.errors import DataError
-from regard.metrics.bootstrap import SAMPLES, SEED, Interval, interval_of, resample
+from regard.metrics.bootstrap import SEED, Interval, interval_of, resample
+from regard.metrics.options import SAMPLES
 
 Counts = Float[np.ndarray, "lines counts"]
 Totals = Float[np.ndarray, " counts"]

@@ -22,7 +22,8 @@ def read_text(path: Path) -> Text:
     """Read every line of a UTF-8 file, empty ones included; `-` is standard input.
 
     Only a newline ends a line (not U+2028 or a form feed, which translations may contain). A
-    carriage return before it and a byte-order mark at the start are dropped; `.gz` is unpacked.
+    carriage return before it and a byte-order mark at the start are dropped; gzip is unpacked.
+    Nothing else is mended, as reading a corpus would: scored is what the system wrote.
 
     Raises:
         DataError: the file cannot be read or is not UTF-8.
@@ -30,7 +31,7 @@ def read_text(path: Path) -> Text:
     name = "standard input" if str(path) == "-" else str(path)
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        if path.suffix == ".gz":
+        if data.startswith(b"\x1f\x8b"):  # gzip, and no UTF-8
             data = gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error

@@ -38,7 +38,7 @@ class BatchNorm(nn.Module):
 
     Ioffe & Szegedy 2015, algorithm 1. In training a sentence's result depends on its
     neighbours, and a position's on the positions after it; at inference the running averages
-    of μ and σ² are used instead.
+    of μ and σ² are used instead. Differs: the average of σ² is not corrected by m/(m − 1).
     """
 
     running_mean: Tensor

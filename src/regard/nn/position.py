@@ -60,9 +60,7 @@ class Position(nn.Module):
             offset: the position of the first.
             lengths: of the sentences, where they are known (a decoder does not know its own).
         """
-        return torch.zeros(
-            1, 1, self.d_model, device=lengths.device if lengths is not None else None
-        )
+        return torch.zeros(1, 1, self.d_model, device=tokens.device)
 
 
 class Sinusoid(Position):
@@ -126,7 +124,7 @@ class Fraction(Position):
     ) -> Float[Tensor, "#B #T D"]:
         position = torch.arange(offset, offset + tokens.shape[1], device=tokens.device)
         if lengths is None:
-            fraction = position.unsqueeze(0) / (self.max_positions - 1)
+            fraction = position.unsqueeze(0) / max(self.max_positions - 1, 1)
         else:
             fraction = position / (lengths.unsqueeze(1) - 1).clamp_min(1)
         return fraction.unsqueeze(-1).expand(-1, -1, self.d_model)

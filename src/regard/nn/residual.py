@@ -15,7 +15,7 @@ NormPlace = Literal["post", "pre"]
 class Residual(nn.Module):
     """A sub-layer f, added to what it reads, and a normalisation.
 
-        post:  y = Norm(x + Dropout(f(x)))       Vaswani et al. 2017, section 5.4
+        post:  y = Norm(x + Dropout(f(x)))       Vaswani et al. 2017, sections 3.1 and 5.4
         pre:   y = x + Dropout(f(Norm(x)))       Xiong et al. 2020, table 1
 
     Args:

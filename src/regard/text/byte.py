@@ -5,9 +5,14 @@ from typing import final
 
 from regard.text.kind import Kind
 from regard.text.normal import Span, normalised
-from regard.text.tokeniser import SPACE_MARK, SPECIAL_PIECES, Tokeniser
+from regard.text.tokeniser import SPECIAL_PIECES, Tokeniser, shown
 
 _FIRST = len(SPECIAL_PIECES)
+_PIECES = [
+    *SPECIAL_PIECES,
+    *(shown(chr(byte)) if 0x20 <= byte < 0x7F else f"<0x{byte:02X}>" for byte in range(256)),
+]
+_SURFACES = [b"", "⁇".encode(), b"", b"", *(bytes([byte]) for byte in range(256))]
 
 
 @final
@@ -15,21 +20,14 @@ class Bytes(Tokeniser):
     """The 256 bytes of UTF-8: nothing to learn, nothing unknown (ByT5, Xue et al. 2022)."""
 
     def __len__(self) -> int:
-        return _FIRST + 256
+        return len(_PIECES)
 
     @property
     def kind(self) -> Kind:
         return "bytes"
 
     def piece(self, id: int) -> str:
-        if 0 <= id < _FIRST:
-            return SPECIAL_PIECES[id]
-        if not _FIRST <= id < len(self):
-            raise IndexError(f"no piece has the id {id}")
-        byte = id - _FIRST
-        if byte == ord(" "):
-            return SPACE_MARK
-        return chr(byte) if ord(" ") < byte < 0x7F else f"<0x{byte:02X}>"
+        return _PIECES[id]
 
     def to_bytes(self) -> bytes:
         return b"{}\n"
@@ -45,6 +43,4 @@ class Bytes(Tokeniser):
         ]
 
     def _surface(self, id: int) -> bytes:
-        if id == self.unk:
-            return "⁇".encode()
-        return bytes([id - _FIRST]) if id >= _FIRST else b""
+        return _SURFACES[id]

@@ -4,17 +4,19 @@ import json
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from regard.errors import ModelFileError
 from regard.text.normal import Form, Span, normalised
 from regard.text.tokeniser import SPECIAL_PIECES, Tokeniser, shown
 
-L = TypeVar("L", bound="Listed")
+ListedKind = TypeVar("ListedKind", bound="Listed")
 
 
 class Listed(Tokeniser):
     """Looks every stretch of text up in a list; what is not in it is unknown."""
+
+    unknown: ClassVar[str] = "⁇"  # what <unk> reads
 
     def __init__(
         self, surfaces: Sequence[str], *, sampling: float = 0.0, normalise: Form = "none"
@@ -23,6 +25,8 @@ class Listed(Tokeniser):
         super().__init__(sampling=sampling, normalise=normalise)
         self._listed = list(surfaces)
         self._ids = {surface: i for i, surface in enumerate(surfaces, len(SPECIAL_PIECES))}
+        self._pieces = [*SPECIAL_PIECES, *map(shown, surfaces)]
+        self._surfaces = [b"", self.unknown.encode(), b"", b"", *map(str.encode, surfaces)]
 
     @classmethod
     @abstractmethod
@@ -31,8 +35,8 @@ class Listed(Tokeniser):
 
     @classmethod
     def train(
-        cls: type[L], texts: Iterable[str], *, vocab_size: int, normalise: Form = "none"
-    ) -> L:
+        cls: type[ListedKind], texts: Iterable[str], *, vocab_size: int, normalise: Form = "none"
+    ) -> ListedKind:
         """Take the most frequent stretches; among equals, the first by code point."""
         counts: Counter[str] = Counter()
         for text in texts:
@@ -42,7 +46,7 @@ class Listed(Tokeniser):
         return cls(ranked[: vocab_size - len(SPECIAL_PIECES)], normalise=normalise)
 
     @classmethod
-    def from_bytes(cls: type[L], data: bytes, *, normalise: Form = "none") -> L:
+    def from_bytes(cls: type[ListedKind], data: bytes, *, normalise: Form = "none") -> ListedKind:
         """Read what `to_bytes` wrote.
 
         Raises:
@@ -57,12 +61,10 @@ class Listed(Tokeniser):
         return cls(surfaces, normalise=normalise)
 
     def __len__(self) -> int:
-        return len(SPECIAL_PIECES) + len(self._listed)
+        return len(self._pieces)
 
     def piece(self, id: int) -> str:
-        if 0 <= id < len(SPECIAL_PIECES):
-            return SPECIAL_PIECES[id]
-        return shown(self._listed[self._index(id)])
+        return self._pieces[id]
 
     def to_bytes(self) -> bytes:
         return json.dumps(self._listed, ensure_ascii=False, indent=0).encode()
@@ -73,17 +75,7 @@ class Listed(Tokeniser):
         return text
 
     def _surface(self, id: int) -> bytes:
-        if id == self.unk:
-            return "⁇".encode()
-        if 0 <= id < len(SPECIAL_PIECES):
-            return b""
-        return self._listed[self._index(id)].encode()
-
-    def _index(self, id: int) -> int:
-        index = id - len(SPECIAL_PIECES)
-        if index < 0:
-            raise IndexError(f"no piece has the id {id}")
-        return index
+        return self._surfaces[id]
 
     def _cut(self, text: str) -> list[tuple[int, Span]]:
         form = self._before(text)

@@ -18,7 +18,7 @@ from regard.text.tokeniser import SPACE_MARK, SPECIAL_PIECES, Tokeniser, shown, 
 CHARACTER_COVERAGE = 0.9999
 # Part of the result (the unigram model adds floats up thread by thread), so not the machine's.
 TRAINING_THREADS = 4
-# The trainer takes quadratic time over a text without spaces, so longer ones are cut.
+# The BPE trainer aborts the process on words beyond 65,535 characters, so long texts are cut.
 MAX_TRAINING_CHARACTERS = 2_000
 
 # Characters SentencePiece's trainer reads as its own marks.

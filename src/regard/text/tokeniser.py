@@ -90,6 +90,26 @@ class Tokeniser(ABC):
         """
         return self._joined(self._surface(id) for id in ids)
 
+    def spell(self, ids: Sequence[int]) -> Encoded:
+        """The text of a sequence of ids, with the pieces it was put together from.
+
+        Unlike `encode(decode(ids))` it keeps the pieces that were chosen. None of the ids may
+        be a special one but <unk>.
+        """
+        text = self.decode(ids)
+        raw = b"".join(self._surface(id) for id in ids)
+        # What `decode` left out at the front: the space before the first word.
+        shift = len(raw.decode("utf-8", errors="replace")) - len(text)
+        offsets = []
+        end_byte = 0
+        for id in ids:
+            start_byte, end_byte = end_byte, end_byte + len(self._surface(id))
+            start = len(raw[:start_byte].decode("utf-8", errors="ignore")) - shift
+            # Inside a character that several byte pieces spell, its whole span.
+            end = len(raw[:end_byte].decode("utf-8", errors="replace")) - shift
+            offsets.append((min(max(start, 0), len(text)), min(max(end, 0), len(text))))
+        return Encoded(text, tuple(ids), tuple(map(self.piece, ids)), tuple(offsets))
+
     def _joined(self, surfaces: Iterable[bytes]) -> str:
         return b"".join(surfaces).decode("utf-8", errors="replace")
 

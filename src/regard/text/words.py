@@ -19,6 +19,8 @@ class Words(Listed):
     white space is a piece of its own.
     """
 
+    unknown = " ⁇"
+
     @property
     def kind(self) -> Kind:
         return "words"
@@ -39,9 +41,6 @@ class Words(Listed):
     def _before(text: str) -> str:
         # The first word of a text is the same piece as elsewhere: it too has its space.
         return " " + text if text else ""
-
-    def _surface(self, id: int) -> bytes:
-        return " ⁇".encode() if id == self.unk else super()._surface(id)
 
     def _joined(self, surfaces: Iterable[bytes]) -> str:
         return without_first_space(super()._joined(surfaces))

@@ -1,14 +1,17 @@
 """A training as a person sees it in a terminal."""
 
 import time
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from regard.train.estimate import estimate
 from regard.train.observer import Shown, StepReport
 from regard.train.progress import Scores
+from regard.train.trainer import Trainer
 
 # Seconds between lines where there is no terminal to draw a bar in.
 LINE_EVERY = 30.0
@@ -79,3 +82,33 @@ class ConsoleObserver:
 
     def _print(self, line: str) -> None:
         self._progress.console.print(line, highlight=False)
+
+
+def announce(console: Console, folder: Path, trainer: Trainer) -> None:
+    """Say what is about to be trained, and what it will take."""
+    expected = estimate(trainer.model, trainer.batches, trainer.config)
+    left = 1 - trainer.progress.step / trainer.config.steps
+    console.print(
+        f"[bold]{folder}[/]: {trainer.model.num_parameters():,} parameters, "
+        f"{trainer.batches.num_examples:,} pairs"
+        + (
+            f" ({trainer.batches.num_left_out:,} longer than train.max_length left out)"
+            if trainer.batches.num_left_out
+            else ""
+        ),
+        highlight=False,
+    )
+    console.print(
+        f"estimate: {duration(expected.seconds * left)} for "
+        f"{trainer.config.steps - trainer.progress.step:,} steps of {trainer.config.batch_tokens:,}"
+        f" tokens, {expected.memory / 2**30:.1f} GiB of memory",
+        highlight=False,
+    )
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"

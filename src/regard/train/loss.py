@@ -52,7 +52,7 @@ def fused_projection_loss(
     and multiplied into the gradients of `hidden` and `weight` at once, in the forward pass.
     """
     smoothed, nll = _FusedProjectionLoss.apply(  # type: ignore[no-untyped-call]
-        hidden, weight, bias, targets, smoothing
+        hidden, weight, bias, targets, smoothing, torch.is_grad_enabled()
     )
     return Loss(smoothed, nll)
 
@@ -69,8 +69,10 @@ class _FusedProjectionLoss(torch.autograd.Function):
         bias: Tensor | None,
         targets: Tensor,
         smoothing: float,
+        is_recording: bool,
     ) -> tuple[Tensor, Tensor]:
-        needs_gradient = any(ctx.needs_input_grad)
+        # A parameter claims to need its gradient even under no_grad, as in validation.
+        needs_gradient = is_recording and any(ctx.needs_input_grad)
         vocabulary = len(weight)
         d_hidden = torch.empty_like(hidden) if needs_gradient else None
         d_weight = torch.zeros_like(weight) if needs_gradient else None
@@ -93,12 +95,11 @@ class _FusedProjectionLoss(torch.autograd.Function):
             d_weight.addmm_(gradient.T, hidden[chunk])
             if d_bias is not None:
                 d_bias += gradient.sum(0)
-        ctx.gradients = (d_hidden, d_weight, d_bias)
+        ctx.save_for_backward(d_hidden, d_weight, d_bias)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        d_hidden, d_weight, d_bias = ctx.gradients
-        scaled = [g if g is None else g.mul_(grads[0]) for g in (d_hidden, d_weight, d_bias)]
-        return *scaled, None, None
+        scaled = [g if g is None else g * grads[0] for g in ctx.saved_tensors]
+        return *scaled, None, None, None

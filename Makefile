@@ -1,0 +1,41 @@
+# Everything a newcomer types. `make demo` and `make test` need only Python 3.11+, make and git.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test slow check format bench clean
+
+demo: $(INSTALLED)  ## train on the phrasebook, translate, show the attention
+	$(BIN)/regard demo
+
+test: $(INSTALLED)  ## the whole suite but the slow tests
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=90
+
+slow: $(INSTALLED)  ## the tests that take minutes
+	$(BIN)/python -m pytest -m slow
+
+check: $(INSTALLED)  ## format, lint, types, layers
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED)  ## rewrite the sources in the house's format
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: $(INSTALLED)  ## side-by-side measurements against peers
+	@echo "no benchmarks yet"
+
+clean:  ## remove the environment and what the demo made
+	rm -rf $(VENV) demo
+
+# Exact versions come from constraints.txt; the package itself asks for ranges.
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Regard needs Python 3.11 or newer: make PYTHON=python3.12 …" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@

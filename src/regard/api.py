@@ -1,0 +1,367 @@
+"""What a notebook uses: `regard.load(folder).translate([...])`."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args, overload
+
+import torch
+
+from regard.build import Run, build_model, open_run
+from regard.config import changed
+from regard.decoding.config import DecodingConfig
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.request import Specials
+from regard.decoding.search import decode_batch, requests
+from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
+from regard.errors import ConfigError, ModelFileError
+from regard.lens.capture import Capture, capture
+from regard.lens.record import AttentionRecord, record_of
+from regard.lens.words import Alignment, align_words
+from regard.machine import choose_device
+from regard.models.interface import Seq2Seq
+from regard.sealed import verify
+from regard.text.encoded import Encoded
+from regard.text.pair import TokeniserPair
+from regard.text.sentences import Language, split_sentences
+from regard.train.checkpoint import load_weights, newest_checkpoint, read_scores
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to translate a sentence.
+
+    Attributes:
+        target: its text, ids and pieces.
+        score: what the search ranks by: log-probability over length penalty.
+        log_probs: of each piece and, last, of the end.
+    """
+
+    target: Encoded
+    score: float
+    log_probs: tuple[float, ...]
+
+    @property
+    def text(self) -> str:
+        return self.target.text
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTranslation:
+    """One sentence and what became of it.
+
+    Attributes:
+        source: its text, ids and pieces.
+        candidates: the translations found, best first.
+        alignment: which target word came from which source word, if asked for.
+        attention: every layer and head, if asked for; of an ensemble, its first member's.
+    """
+
+    source: Encoded
+    candidates: tuple[Candidate, ...]
+    alignment: Alignment | None = None
+    attention: AttentionRecord | None = None
+
+    @property
+    def best(self) -> Candidate:
+        return self.candidates[0]
+
+    @property
+    def text(self) -> str:
+        return self.best.text
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings."""
+        best = self.best
+        fields: dict[str, Any] = {
+            "source": self.source.text,
+            "text": best.text,
+            "score": best.score,
+            "log_probs": list(best.log_probs),
+            "source_pieces": list(self.source.pieces),
+            "pieces": list(best.target.pieces),
+        }
+        if self.alignment is not None:
+            fields["source_words"] = list(self.alignment.source)
+            fields["words"] = list(self.alignment.target)
+            fields["alignment"] = [list(link) for link in self.alignment.links]
+        if len(self.candidates) > 1:
+            fields["n_best"] = [{"text": c.text, "score": c.score} for c in self.candidates]
+        if self.attention is not None:
+            fields["attention"] = self.attention.to_json()
+        return fields
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A text and its translation: a sentence, or a paragraph of several.
+
+    Attributes:
+        source: what was given.
+        text: its translation, with the white space between sentences as it was.
+        sentences: the sentences it was cut into; none for an empty text.
+    """
+
+    source: str
+    text: str
+    sentences: tuple[SentenceTranslation, ...]
+
+    @property
+    def score(self) -> float:
+        """The mean score of the sentences."""
+        scores = [sentence.best.score for sentence in self.sentences]
+        return sum(scores) / len(scores) if scores else 0.0
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """The pieces of all sentences."""
+        return tuple(piece for s in self.sentences for piece in s.best.target.pieces)
+
+    @property
+    def alignment(self) -> tuple[tuple[int, int], ...]:
+        """Links (source word, target word) of all sentences, words counted through."""
+        links: list[tuple[int, int]] = []
+        num_source = num_target = 0
+        for sentence in self.sentences:
+            if sentence.alignment is not None:
+                links += [(i + num_source, j + num_target) for i, j in sentence.alignment.links]
+                num_source += len(sentence.alignment.source)
+                num_target += len(sentence.alignment.target)
+        return tuple(links)
+
+    @property
+    def attention(self) -> tuple[AttentionRecord, ...]:
+        """One record a sentence, if they were asked for."""
+        return tuple(s.attention for s in self.sentences if s.attention is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings."""
+        return {
+            "source": self.source,
+            "text": self.text,
+            "score": self.score,
+            "sentences": [sentence.to_json() for sentence in self.sentences],
+        }
+
+
+class Translator:
+    """A trained model, or several that vote, ready to translate.
+
+    Args:
+        models: one, or the members of an ensemble.
+        tokenisers: of both languages, the same for all members.
+        decoding: how to search unless told otherwise.
+        source_language: for splitting sentences; may be empty.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Seq2Seq[Any]],
+        tokenisers: TokeniserPair,
+        decoding: DecodingConfig,
+        source_language: str = "",
+    ) -> None:
+        self.models = [model.eval() for model in models]
+        self.tokenisers = tokenisers
+        self.decoding = decoding
+        self.source_language = source_language
+        steppers: list[Stepper] = [ModelStepper(model) for model in self.models]
+        self._stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
+        target = tokenisers.target
+        self._specials = Specials(target.pad, target.bos, target.eos)
+
+    @overload
+    def translate(self, texts: str, **options: Any) -> Translation: ...
+
+    @overload
+    def translate(self, texts: Sequence[str], **options: Any) -> list[Translation]: ...
+
+    def translate(
+        self,
+        texts: str | Sequence[str],
+        *,
+        align: bool = True,
+        attention: bool = False,
+        prefix: str = "",
+        progress: Progress = lambda num_done: None,
+        **options: Any,
+    ) -> Translation | list[Translation]:
+        """Translate one text, or many; each may be a sentence or a paragraph.
+
+        Args:
+            texts: what to translate.
+            align: whether to say which word came from which.
+            attention: whether to keep every layer and head of the attention.
+            prefix: what each translation must begin with.
+            progress: told how many more sentences are done.
+            options: fields of `DecodingConfig` to change, such as `beam=1`.
+
+        Returns:
+            One translation for one text, a list in the same order for many.
+        """
+        config = changed(self.decoding, options, "decoding")
+        given = [texts] if isinstance(texts, str) else list(texts)
+        spans = [self._spans(text, config) for text in given]
+        sources = [
+            self.tokenisers.source.encode(text[start:end])
+            for text, cut in zip(given, spans, strict=True)
+            for start, end in cut
+        ]
+        found = self._sentences(sources, config, prefix, align, attention, progress)
+        translations = []
+        for text, cut in zip(given, spans, strict=True):
+            sentences = [found.pop(0) for _ in cut]
+            translations.append(Translation(text, _joined(text, cut, sentences), tuple(sentences)))
+        return translations[0] if isinstance(texts, str) else translations
+
+    def _sentences(
+        self,
+        sources: Sequence[Encoded],
+        config: DecodingConfig,
+        prefix: str,
+        align: bool,
+        attention: bool,
+        progress: Progress,
+    ) -> list[SentenceTranslation]:
+        """Translate sentences, in order."""
+        forced = self.tokenisers.target.encode_ids([prefix])[0] if prefix else []
+        found: dict[int, SentenceTranslation] = {}
+        for request in requests(
+            [source.ids for source in sources],
+            self._specials,
+            config,
+            prefixes=[forced] * len(sources),
+            device=self.models[0].output.weight.device,
+        ):
+            with ExitStack() as stack:
+                watched = self.models if align or attention else []
+                seen = [stack.enter_context(capture(model)) for model in watched]
+                results = decode_batch(self._stepper, request, self._specials, config)
+            for place, number in enumerate(request.numbers):
+                source, hypotheses = sources[number], results[place]
+                target = self.tokenisers.target
+                candidates = tuple(
+                    Candidate(target.spell(h.tokens), h.score, h.log_probs) for h in hypotheses
+                )
+                records = [
+                    self._record(each, hypotheses[0], place, source, candidates[0].target)
+                    for each in seen
+                ]
+                found[number] = SentenceTranslation(
+                    source,
+                    candidates,
+                    _align(records, source, candidates[0].target) if align else None,
+                    records[0] if attention else None,
+                )
+            progress(len(results))
+        return [found[number] for number in range(len(sources))]
+
+    def _record(
+        self, seen: Capture, best: Hypothesis, place: int, source: Encoded, target: Encoded
+    ) -> AttentionRecord:
+        source_end = self.tokenisers.source.piece(self.tokenisers.source.eos)
+        target_end = self.tokenisers.target.piece(self.tokenisers.target.eos)
+        return record_of(
+            seen, best, place, (*source.pieces, source_end), (*target.pieces, target_end)
+        )
+
+    def _spans(self, text: str, config: DecodingConfig) -> list[tuple[int, int]]:
+        """The sentences of a text; none where it is empty."""
+        if config.split_sentences:
+            language = next((x for x in get_args(Language) if x == self.source_language), None)
+            return [(s.start, s.end) for s in split_sentences(text, language)]
+        stripped = text.strip()
+        start = text.find(stripped)
+        return [(start, start + len(stripped))] if stripped else []
+
+
+def load(
+    folder: str | Path | Sequence[str | Path],
+    *,
+    checkpoint: str | None = None,
+    device: str = "auto",
+    warn: Callable[[str], None] = lambda line: None,
+) -> Translator:
+    """Open a run folder, or several as an ensemble.
+
+    Args:
+        folder: what `regard train` wrote.
+        checkpoint: which of its weights: "best", "averaged", "last", or a folder's name such
+            as "step-500". Unless given, the better of best and averaged by validation.
+        device: "auto", "cpu", "cuda" or "mps".
+        warn: told of damaged checkpoints that were passed over.
+
+    Raises:
+        ModelFileError: a folder is missing, damaged or without weights.
+        ConfigError: the members of an ensemble do not share their vocabularies.
+    """
+    folders = [folder] if isinstance(folder, str | Path) else list(folder)
+    runs = [open_run(Path(each)) for each in folders]
+    for run in runs[1:]:
+        if run.tokenisers.fingerprint() != runs[0].tokenisers.fingerprint():
+            raise ConfigError(
+                f"{run.folder} and {runs[0].folder} cut text differently; the members of an "
+                "ensemble need the same tokeniser (train the second with --init-from the first)"
+            )
+    models = []
+    for run in runs:
+        model = build_model(run.config.model, run.tokenisers)
+        load_weights(model, choose_checkpoint(run, checkpoint, warn))
+        models.append(model.to(choose_device(device)))
+    first = runs[0].config
+    return Translator(models, runs[0].tokenisers, first.decoding, first.data.source_language)
+
+
+def choose_checkpoint(
+    run: Run, name: str | None = None, warn: Callable[[str], None] = lambda line: None
+) -> Path:
+    """The weights of a run to use, checked against their manifest.
+
+    Raises:
+        ModelFileError: there are none, or the one asked for is damaged.
+    """
+    if name in ("best", "averaged", "last"):
+        kinds = ["step" if name == "last" else name]
+    elif name is not None:
+        verify(run.folder / name)
+        return run.folder / name
+    else:
+        kinds = ["best", "averaged"]
+    found = [f for kind in kinds if (f := newest_checkpoint(run.folder, kind, warn))]
+    if not found and name is None:
+        found = [f for f in [newest_checkpoint(run.folder, "step", warn)] if f]
+    if not found:
+        raise ModelFileError(
+            f"{run.folder}: no {name or 'trained'} weights; `regard train --resume` goes on with it"
+        )
+    best, *others = found
+    stop_on = run.config.train.stop_on
+    for other in others:
+        if read_scores(other).is_better_than(read_scores(best), stop_on):
+            best = other
+    return best
+
+
+def _align(
+    records: Sequence[AttentionRecord], source: Encoded, target: Encoded
+) -> Alignment | None:
+    """The word alignment that the mean cross-attention suggests; none without such."""
+    crosses = [record.mean("cross") for record in records if "cross" in record.weights]
+    return align_words(torch.stack(crosses).mean(0), target, source) if crosses else None
+
+
+def _joined(
+    text: str, spans: Sequence[tuple[int, int]], sentences: Sequence[SentenceTranslation]
+) -> str:
+    """The translations with the white space that stood between their sources."""
+    parts: list[str] = []
+    end = None
+    for (start, next_end), sentence in zip(spans, sentences, strict=True):
+        if end is not None:
+            parts.append(text[end:start])
+        parts.append(sentence.text)
+        end = next_end
+    return "".join(parts)

@@ -1,0 +1,139 @@
+"""`regard look`: where a model looked while it translated a sentence."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from regard.api import SentenceTranslation
+
+Flag = Parameter(negative=())
+
+
+def look(
+    sentence: str,
+    /,
+    *,
+    model: Path,
+    out: Path | None = None,
+    kind: Literal["cross", "encoder", "decoder"] = "cross",
+    layer: int | None = None,
+    head: int | None = None,
+    heads: Annotated[bool, Flag] = False,
+    words: bool = True,
+    checkpoint: str | None = None,
+    beam: int | None = None,
+    json: Annotated[bool, Flag] = False,
+    device: str = "auto",
+) -> None:
+    """Show what a model looks at when it translates a sentence.
+
+    Prints the translation, a heat map and the word alignment, or draws the map into a file.
+    Weights show where the model looked, not why.
+
+    Args:
+        sentence: what to translate, taken whole.
+        model: a run folder.
+        out: a .png or .svg to draw into, or a .json for every kind, layer and head.
+        kind: cross, from target to source; encoder, inside the source; decoder, inside the target.
+        layer: counted from 1; the mean over all layers unless given.
+        head: counted from 1; the mean over all heads unless given.
+        heads: draw a grid of every layer and head into the file.
+        words: between words; --no-words for pieces, start and end tokens included.
+        checkpoint: best, averaged, last, or a folder's name such as step-500.
+        beam: hypotheses kept at each step; 1 is greedy.
+        json: print what a .json file would hold.
+        device: auto, cpu, cuda or mps.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    from regard.api import load
+    from regard.errors import ConfigError
+    from regard.lens.picture import picture_of
+    from regard.lens.plot import all_heads, heat_map
+    from regard.lens.terminal import show_alignment, show_heat_map
+
+    _check_options(out, layer, head, heads)
+    translator = load(model, checkpoint=checkpoint, device=device, warn=_warn)
+    options = {} if beam is None else {"beam": beam}
+    translation = translator.translate(sentence, attention=True, split_sentences=False, **options)
+    if not translation.sentences:
+        raise ConfigError("the sentence is empty; there is nothing to look at")
+    (found,) = translation.sentences
+    record = found.attention
+    assert record is not None, "attention was asked for"
+    picture = picture_of(
+        record,
+        found.source,
+        found.best.target,
+        kind=kind,
+        layer=layer,
+        head=head,
+        by_words=words,
+    )
+    if out is not None and heads:
+        all_heads(record, kind, out)
+    elif out is not None and _is_json(out):
+        _write_json(found, out)
+    elif out is not None:
+        heat_map(picture.weights, picture.rows, picture.columns, out, picture.title)
+    if json:
+        print(_json(found))
+        return
+    console = Console()
+    console.print(Text(found.text, style="bold"), soft_wrap=True)
+    if out is not None:
+        console.print(Text(str(out), style="dim"), soft_wrap=True)
+        return
+    console.print(Text(f"\n{picture.title}", style="dim"))
+    show_heat_map(console, picture.weights, picture.rows, picture.columns)
+    if found.alignment is not None:
+        console.print()
+        show_alignment(console, found.alignment)
+
+
+def _check_options(out: Path | None, layer: int | None, head: int | None, heads: bool) -> None:
+    """Refuse what cannot be done before a model is loaded."""
+    from regard.errors import ConfigError
+    from regard.lens.plot import SUFFIXES, require_plot
+
+    if heads and out is None:
+        raise ConfigError("--heads draws a grid into a file; add --out FILE.png")
+    if heads and (layer is not None or head is not None):
+        raise ConfigError("--heads shows every layer and head; leave out --layer and --head")
+    if out is None:
+        return
+    if heads and _is_json(out):
+        raise ConfigError(f"--out {out}: a .json holds every head anyway; leave out --heads")
+    if not _is_json(out):
+        if out.suffix.lower() not in SUFFIXES:
+            known = ", ".join(SUFFIXES)
+            raise ConfigError(f"--out {out}: expected a name that ends in {known} or .json")
+        require_plot(out)
+
+
+def _is_json(out: Path) -> bool:
+    return out.suffix.lower() == ".json"
+
+
+def _json(found: "SentenceTranslation") -> str:
+    import json
+
+    return json.dumps(found.to_json(), ensure_ascii=False)
+
+
+def _write_json(found: "SentenceTranslation", out: Path) -> None:
+    from regard.errors import ConfigError
+
+    try:
+        out.write_text(_json(found) + "\n", "utf-8")
+    except OSError as error:
+        raise ConfigError(f"{out}: cannot be written ({error.strerror})") from None
+
+
+def _warn(line: str) -> None:
+    import sys
+
+    print(f"regard: {line}", file=sys.stderr)

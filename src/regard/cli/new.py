@@ -1,0 +1,36 @@
+"""`regard new`: a commented run file to start from."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def new(
+    path: Path = Path("run.toml"),
+    /,
+    *,
+    preset: str = "tiny",
+    force: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Write a run file with every setting, its default, and what it is for.
+
+    Args:
+        path: where to write it; - prints it.
+        preset: size of the Transformer: nano, tiny, small, base or big.
+        force: overwrite a file that exists.
+    """
+    from regard.config import RunConfig, commented_config
+    from regard.errors import ConfigError
+    from regard.models.transformer import PRESETS
+
+    if preset not in PRESETS:
+        raise ConfigError(f"--preset {preset}: known are {', '.join(PRESETS)}")
+    text = commented_config(RunConfig(model=PRESETS[preset]))
+    if str(path) == "-":
+        print(text, end="")
+        return
+    if path.exists() and not force:
+        raise ConfigError(f"{path} exists already; choose another name, or --force")
+    path.write_text(text, "utf-8")
+    print(f"{path}: set data.train, then `regard train {path}`")

@@ -1,0 +1,84 @@
+"""Small models of every architecture, in the variations that every identity is tested on."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from regard.models.interface import Seq2Seq
+from regard.models.transformer import Transformer, TransformerConfig
+from regard.shapes import Tensor
+
+ARCHITECTURES = {"transformer": Transformer}
+
+PAD, UNK, BOS, EOS = range(4)
+VOCABULARY = 13
+
+TINY = TransformerConfig(
+    d_model=16, heads=4, d_ff=24, encoder_layers=2, decoder_layers=2, max_positions=40, dropout=0.0
+)
+
+VARIATIONS: dict[str, TransformerConfig] = {
+    "transformer": TINY,
+    "transformer-pre-norm": replace(TINY, norm_place="pre"),
+    "transformer-batch-norm": replace(TINY, norm="batch"),
+    "transformer-learned": replace(TINY, position="learned"),
+    "transformer-fraction": replace(TINY, position="fraction"),
+    "transformer-integer": replace(TINY, position="integer"),
+    "transformer-bag-of-words": replace(TINY, position="none"),
+    "transformer-target-shared": replace(TINY, share_embeddings="target", norm_place="pre"),
+    "transformer-nothing-shared": replace(TINY, share_embeddings="none", activation="gelu"),
+    "transformer-deep-encoder": replace(TINY, encoder_layers=3, decoder_layers=1),
+}
+
+
+def tiny_model(name: str, *, seed: int = 0, sharpness: float = 1.0) -> Seq2Seq[Any]:
+    """A random model in evaluation mode, none of whose parameters is 0 or 1.
+
+    Args:
+        name: one of VARIATIONS.
+        seed: of the weights.
+        sharpness: factor of the output matrix; above 1 the distributions have clear winners.
+    """
+    config = VARIATIONS[name]
+    torch.manual_seed(seed)
+    model = ARCHITECTURES[config.arch](config, VOCABULARY, VOCABULARY)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+        for buffer in model.buffers():
+            buffer.add_(0.1 * torch.rand_like(buffer))
+        model.output.weight.mul_(sharpness)
+    return model.eval()
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """A padded batch: tokens, and which of them are real."""
+
+    tokens: Tensor
+    mask: Tensor
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def alone(self, number: int) -> "Sentences":
+        """One sentence without its padding."""
+        length = int(self.mask[number].sum())
+        return Sentences(
+            self.tokens[number : number + 1, :length], self.mask[number : number + 1, :length]
+        )
+
+
+def sentences(lengths: list[int], *, seed: int = 0) -> Sentences:
+    """Random sentences of these lengths; the padding is random too, since nobody may look."""
+    generator = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(4, VOCABULARY, (len(lengths), max(lengths)), generator=generator)
+    return Sentences(tokens, torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1))
+
+
+def another_token(of: Sentences, place: int) -> Sentences:
+    """The same sentences with other tokens in one place."""
+    tokens = of.tokens.clone()
+    tokens[:, place] = 4 + (tokens[:, place] - 3) % (VOCABULARY - 4)
+    return Sentences(tokens, of.mask)

@@ -1,0 +1,178 @@
+"""What is true of every architecture."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.attention import Attend
+from regard.lens.capture import capture
+from regard.models.interface import Memory, Seq2Seq
+from regard.shapes import Tensor
+
+from .architectures import (
+    BOS,
+    VARIATIONS,
+    VOCABULARY,
+    Sentences,
+    another_token,
+    sentences,
+    tiny_model,
+)
+
+assert_close = partial(torch.testing.assert_close, rtol=1e-4, atol=1e-4)
+
+SOURCE = sentences([5, 2, 7], seed=1)
+TARGET = sentences([4, 6, 3], seed=2)
+
+
+@pytest.fixture(params=VARIATIONS)
+def model(request: pytest.FixtureRequest) -> Seq2Seq[Any]:
+    return tiny_model(request.param)
+
+
+def hidden_states(model: Seq2Seq[Any], source: Sentences, target: Sentences) -> Tensor:
+    memory = model.encode(source.tokens, source.mask)
+    return model.decode(memory, target.tokens, target.mask)
+
+
+def take_steps(model: Seq2Seq[Any], state: Any, tokens: Tensor) -> Tensor:
+    """Feed the columns of `tokens` one after the other; R T D."""
+    return torch.stack([model.step(state, column) for column in tokens.T], dim=1)
+
+
+def test_every_architecture_is_tested_here() -> None:
+    from regard.build import ARCHITECTURES
+
+    assert {config.arch for config in VARIATIONS.values()} == set(ARCHITECTURES)
+
+
+@torch.no_grad()
+def test_cached_decoding_equals_full_decoding(model: Seq2Seq[Any]) -> None:
+    memory = model.encode(SOURCE.tokens, SOURCE.mask)
+    full = model.decode(memory, TARGET.tokens, TARGET.mask)
+    cached = take_steps(model, model.start(memory, max_length=6), TARGET.tokens)
+    assert_close(cached[TARGET.mask], full[TARGET.mask])
+
+
+@torch.no_grad()
+def test_a_batch_equals_its_sentences(model: Seq2Seq[Any]) -> None:
+    together = hidden_states(model, SOURCE, TARGET)
+    for number in range(len(SOURCE)):
+        alone = hidden_states(model, SOURCE.alone(number), TARGET.alone(number))
+        assert_close(together[number, : alone.shape[1]], alone[0])
+
+
+@torch.no_grad()
+def test_what_stands_in_the_padding_changes_nothing(model: Seq2Seq[Any]) -> None:
+    before = hidden_states(model, SOURCE, TARGET)
+    other_source = Sentences(SOURCE.tokens.where(SOURCE.mask, 4), SOURCE.mask)
+    other_target = Sentences(TARGET.tokens.where(TARGET.mask, 4), TARGET.mask)
+    after = hidden_states(model, other_source, other_target)
+    assert_close(after[TARGET.mask], before[TARGET.mask])
+
+
+def test_what_stands_in_the_padding_changes_no_gradient_in_training(model: Seq2Seq[Any]) -> None:
+    model.train()
+
+    def gradient(padding: int) -> list[Tensor]:
+        source = Sentences(SOURCE.tokens.where(SOURCE.mask, padding), SOURCE.mask)
+        target = Sentences(TARGET.tokens.where(TARGET.mask, padding), TARGET.mask)
+        hidden = hidden_states(model, source, target)[TARGET.mask]
+        loss = model.output(hidden).log_softmax(-1)[:, 5].sum()
+        return list(torch.autograd.grad(loss, list(model.parameters())))
+
+    for one, other in zip(gradient(padding=4), gradient(padding=7), strict=True):
+        assert_close(one, other)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("place", range(6))
+def test_the_decoder_does_not_look_ahead(model: Seq2Seq[Any], place: int) -> None:
+    target = sentences([6, 6, 6], seed=3)
+    before = hidden_states(model, SOURCE, target)
+    after = hidden_states(model, SOURCE, another_token(target, place))
+    assert torch.equal(after[:, :place], before[:, :place])
+    assert (after[:, place:] != before[:, place:]).any(-1).all()
+
+
+@torch.no_grad()
+def test_every_state_depends_on_every_real_source_token(model: Seq2Seq[Any]) -> None:
+    before = hidden_states(model, SOURCE.alone(0), TARGET.alone(0))
+    for place in range(5):
+        source = another_token(SOURCE.alone(0), place)
+        after = hidden_states(model, source, TARGET.alone(0))
+        assert (after != before).any(-1).all()
+
+
+@torch.no_grad()
+def test_watched_equals_unwatched(model: Seq2Seq[Any]) -> None:
+    unwatched = hidden_states(model, SOURCE, TARGET)
+    with capture(model) as seen:
+        watched = hidden_states(model, SOURCE, TARGET)
+    assert_close(watched, unwatched)
+    assert len(seen.calls) == sum(isinstance(module, Attend) for module in model.modules())
+    assert torch.equal(hidden_states(model, SOURCE, TARGET), unwatched)
+
+
+def continued(model: Seq2Seq[Any], memory: Memory, history: list[list[int]]) -> Tensor:
+    """The last hidden state of each history, decoded from the beginning; R D."""
+    target = torch.tensor(history)
+    return model.decode(memory, target, torch.ones_like(target, dtype=torch.bool))[:, -1]
+
+
+@settings(deadline=None, max_examples=15)
+@given(data=st.data())
+@pytest.mark.parametrize("name", ["transformer", "transformer-pre-norm"])
+@torch.no_grad()
+def test_rows_continue_what_they_were(name: str, data: st.DataObject) -> None:
+    """A beam opens, rows are copied and dropped, and sentences leave."""
+    model = tiny_model(name)
+    memory = model.encode(SOURCE.tokens, SOURCE.mask)
+    state = model.start(memory, max_length=6)
+    sentence_of = list(range(len(SOURCE)))
+    histories: list[list[int]] = [[BOS]] * len(SOURCE)
+    rows_each = 1
+    hidden = model.step(state, torch.tensor([BOS] * len(SOURCE)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        num_sentences = len(histories) // rows_each
+        kept = data.draw(st.lists(st.integers(0, num_sentences - 1), min_size=1, unique=True))
+        width = data.draw(st.integers(1, 3))
+        row = st.integers(0, rows_each - 1)
+        rows = [[sentence * rows_each + data.draw(row) for _ in range(width)] for sentence in kept]
+        model.reorder(state, torch.tensor(rows))
+        rows_each = width
+        tokens = [data.draw(st.integers(4, VOCABULARY - 1)) for line in rows for _ in line]
+        flat = [r for line in rows for r in line]
+        sentence_of = [sentence_of[r] for r in flat]
+        histories = [[*histories[r], token] for r, token in zip(flat, tokens, strict=True)]
+        hidden = model.step(state, torch.tensor(tokens))
+    copied = Memory(memory.states[sentence_of], memory.mask[sentence_of])
+    assert_close(hidden, continued(model, copied, histories))
+
+
+def test_shared_parameters_are_counted_once() -> None:
+    matrix = VOCABULARY * 16
+    blocks = {
+        name: tiny_model(name).num_parameters() - num_matrices * matrix
+        for name, num_matrices in {
+            "transformer": 1,
+            "transformer-nothing-shared": 3,
+        }.items()
+    }
+    assert len(set(blocks.values())) == 1
+
+
+def test_frozen_parameters_are_not_counted() -> None:
+    model = tiny_model("transformer")
+    before = model.num_parameters()
+    model.output.weight.requires_grad_(False)
+    assert model.num_parameters() == before - VOCABULARY * 16
+
+
+def test_the_whole_model_is_its_output_layer_over_its_hidden_states(model: Seq2Seq[Any]) -> None:
+    logits = model(SOURCE.tokens, SOURCE.mask, TARGET.tokens, TARGET.mask)
+    assert_close(logits, model.output(hidden_states(model, SOURCE, TARGET)))

@@ -1,0 +1,80 @@
+"""Dropout by bytes: as random as it should be, and the same on the way back."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.nn.dropout import Dropout, keep_mask
+
+MANY = 400_000
+
+
+@pytest.mark.parametrize("probability", [0.1, 0.3, 0.5])
+def test_the_mean_is_preserved(probability: float) -> None:
+    torch.manual_seed(0)
+    assert Dropout(probability)(torch.ones(MANY)).mean().item() == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("probability", [0.004, 0.1, 0.3, 0.5, 0.9])
+def test_the_fraction_asked_for_is_dropped(probability: float) -> None:
+    torch.manual_seed(0)
+    dropped = Dropout(probability)(torch.ones(MANY)) == 0
+    assert dropped.float().mean().item() == pytest.approx(probability, abs=1 / 512 + 0.003)
+
+
+def test_what_is_kept_is_scaled_by_the_probability_really_used() -> None:
+    kept = Dropout(0.1)(torch.ones(1000)).unique()
+    torch.testing.assert_close(kept, torch.tensor([0.0, 256 / (256 - 26)]))
+
+
+def test_the_gradient_passes_where_the_value_passed() -> None:
+    x = torch.ones(1000, requires_grad=True)
+    y = Dropout(0.3)(x)
+    y.sum().backward()
+    assert x.grad is not None and torch.equal(x.grad, y.detach())
+
+
+def test_evaluation_drops_nothing() -> None:
+    x = torch.randn(100)
+    assert torch.equal(Dropout(0.5).eval()(x), x)
+
+
+def test_a_probability_of_zero_drops_nothing() -> None:
+    x = torch.randn(100)
+    assert torch.equal(Dropout(0.0)(x), x)
+
+
+@pytest.mark.parametrize("lane", range(8))
+def test_every_byte_of_a_random_word_is_used_in_full(lane: int) -> None:
+    torch.manual_seed(0)
+    is_kept = keep_mask(torch.empty(MANY), 128).view(-1, 8)[:, lane]
+    assert is_kept.float().mean().item() == pytest.approx(0.5, abs=0.01)
+
+
+def test_the_lanes_of_a_word_are_independent() -> None:
+    torch.manual_seed(0)
+    lanes = keep_mask(torch.empty(MANY), 128).view(-1, 8).float()
+    correlation = torch.corrcoef(lanes.T) - torch.eye(8)
+    assert correlation.abs().max() < 0.02
+
+
+def test_the_same_seed_drops_the_same() -> None:
+    dropout, x = Dropout(0.3), torch.ones(100)
+    torch.manual_seed(7)
+    first, second = dropout(x), dropout(x)
+    torch.manual_seed(7)
+    assert torch.equal(dropout(x), first)
+    assert not torch.equal(first, second)
+
+
+@settings(deadline=None, max_examples=25)
+@given(shape=st.lists(st.integers(0, 7), min_size=1, max_size=3))
+def test_any_shape_keeps_its_shape(shape: list[int]) -> None:
+    assert Dropout(0.5)(torch.ones(shape)).shape == tuple(shape)
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.0])
+def test_a_probability_outside_zero_to_one_is_refused(probability: float) -> None:
+    with pytest.raises(AssertionError):
+        Dropout(probability)
