@@ -17,9 +17,12 @@ from regard.errors import ConfigError, ModelFileError
 from regard.machine import choose_device
 from regard.models.interface import Seq2Seq
 from regard.models.transformer import Transformer, TransformerConfig
+from regard.nn.embedding import load_pretrained
 from regard.sealed import sealing, verify
 from regard.text.pair import TokeniserPair
+from regard.text.tokeniser import SPACE_MARK
 from regard.text.train import train_tokenisers
+from regard.text.vectors import read_vectors
 from regard.train.trainer import Trainer
 from regard.train.validation import Validator
 
@@ -79,6 +82,7 @@ def build_trainer(run: Run) -> Trainer:
     config = run.config.train
     torch.manual_seed(config.seed)
     model = build_model(run.config.model, run.tokenisers).to(choose_device(config.device))
+    _start_from_vectors(model, run)
     valid = list(validation_examples(run.config.data))
     validator = Validator(
         _batches(run, "valid", valid),
@@ -88,6 +92,22 @@ def build_trainer(run: Run) -> Trainer:
         num_shown=config.show,
     )
     return Trainer(model, _batches(run, "train", None), validator, config, run.folder)
+
+
+def _start_from_vectors(model: Seq2Seq[Any], run: Run) -> None:
+    """Fill embeddings with pretrained word vectors, where the run names a file of them.
+
+    A piece that begins a word, ▁gare, takes the vector of the word, gare.
+    """
+    for embedder, tokeniser, path in (
+        ("source", run.tokenisers.source, run.config.train.source_vectors),
+        ("target", run.tokenisers.target, run.config.train.target_vectors),
+    ):
+        if path:
+            pieces = [tokeniser.piece(id).removeprefix(SPACE_MARK) for id in range(len(tokeniser))]
+            vectors = read_vectors(Path(path), set(pieces))
+            tensors = {word: torch.from_numpy(vector) for word, vector in vectors.items()}
+            load_pretrained(model.get_submodule(f"{embedder}.embedding"), tensors, pieces)
 
 
 def training_examples(config: DataConfig, tally: Tally | None = None) -> Iterator[Example]:

@@ -16,17 +16,17 @@ from regard.train.config import TrainConfig
 from regard.train.optimiser import build_optimiser
 from regard.train.progress import Progress, Scores
 
-FRENCH = "Jane visite l'Afrique en septembre le chat était assis sur un tapis".split()
-ENGLISH = "Jane visits Africa in September the cat sat on a mat".split()
+FRENCH = "Jane visite l'Afrique en septembre le chat était assis sur un tapis"
+ENGLISH = "Jane visits Africa in September the cat sat on a mat"
 
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two layers of three heads each side, BPE of 120 pieces; best-20, averaged-40, step-40."""
+    """Two layers of three heads each side, BPE of 300 pieces; best-20, averaged-40, step-40."""
     place = tmp_path_factory.mktemp("tiny")
     chosen = random.Random(0)
     for language, vocabulary in (("fr", FRENCH), ("en", ENGLISH)):
-        lines = [f"{' '.join(chosen.choices(vocabulary, k=6))}.\n" for _ in range(100)]
+        lines = [f"{' '.join(chosen.choices(vocabulary.split(), k=6))}.\n" for _ in range(100)]
         (place / f"train.{language}").write_text("".join(lines), "utf-8")
     config = RunConfig(
         data=DataConfig(
@@ -35,7 +35,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             source_language="fr",
             target_language="en",
         ),
-        text=TextConfig(vocab_size=120),
+        text=TextConfig(vocab_size=300),
         model=TransformerConfig(d_model=24, heads=3, d_ff=32, encoder_layers=2, decoder_layers=2),
         train=TrainConfig(steps=50),
     )

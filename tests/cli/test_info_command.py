@@ -29,7 +29,7 @@ def damage(path: Path) -> None:
         "version 1",
         "fr → en",
         "transformer: 2 + 2 layers, 3 heads, d_model 24, d_ff 32",
-        "bpe, 120 pieces, joint",
+        "bpe, 300 pieces, joint",
         "40 of 50 steps, 3 epochs, 12,345 target tokens",
         "10 min",
         "beam 4, length penalty 1.0",
@@ -38,9 +38,7 @@ def damage(path: Path) -> None:
         "step-40          –     –",
     ],
 )
-def test_the_tables_show(
-    run_folder: Path, capsys: pytest.CaptureFixture[str], fact: str
-) -> None:
+def test_the_tables_show(run_folder: Path, capsys: pytest.CaptureFixture[str], fact: str) -> None:
     assert main(["info", str(run_folder)]) == 0
     assert fact in capsys.readouterr().out
 

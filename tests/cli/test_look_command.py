@@ -101,8 +101,6 @@ def test_a_mistake_is_answered_in_one_line(
     assert complaint.count("\n") == 1
 
 
-def test_an_empty_sentence_is_refused(
-    run_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_sentence_is_refused(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert look(run_folder, sentence="  ") == 2
     assert "the sentence is empty" in capsys.readouterr().err

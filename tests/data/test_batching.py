@@ -193,6 +193,19 @@ def test_nothing_to_train_on_is_one_line(
         Batches(store_of(lengths), PAIR, batch_tokens=100, seed=0, max_length=max_length)
 
 
+def test_a_batch_fills_the_budget() -> None:
+    batches = Batches(store_of([(4, 3)] * 25), PAIR, batch_tokens=50, seed=0)
+    assert sorted(len(batch.indices) for batch in batches.epoch(0)) == [5, 10, 10]
+
+
+def test_neighbours_in_order_of_length_differ_by_one_token_at_most() -> None:
+    grid = [(source, target) for source in range(12) for target in range(12)]
+    batches = Batches(store_of(grid), PAIR, batch_tokens=1, seed=0)
+    order = [grid[int(batch.indices[0])] for batch in batches.in_order()]
+    assert len(order) == len(grid)
+    assert all(max(abs(a - c), abs(b - d)) == 1 for (a, b), (c, d) in pairwise(order))
+
+
 def test_less_than_three_in_a_hundred_tokens_are_padding() -> None:
     batches = Batches(random_store(100_000), PAIR, batch_tokens=4096, seed=0)
     assert padding(list(batches.epoch(0))) < 0.03

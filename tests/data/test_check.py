@@ -91,12 +91,9 @@ def test_unknown_words_are_counted_by_occurrence() -> None:
 def test_unknown_pieces_are_counted_with_a_tokeniser() -> None:
     sources, targets = zip(*GOOD, strict=True)
     tokenisers = train_tokenisers(TextConfig(kind="characters", joint=True), sources, targets)
-    report = check(reading("train", [*GOOD, ("Le chat 猫", "The cat")]), tokenisers=tokenisers)
+    report = check(reading("train", [*GOOD, ("Le chat 猫", "cat")]), tokenisers=tokenisers)
     pieces = [finding for finding in report.findings if "pieces" in finding.what]
     assert [(finding.what, finding.count) for finding in pieces] == [
-        ("source pieces unknown to the tokeniser", 1),
-        ("target pieces unknown to the tokeniser", 1),
-    ] or [(finding.what, finding.count) for finding in pieces] == [
         ("source pieces unknown to the tokeniser", 1)
     ]
 
@@ -143,13 +140,14 @@ def test_summaries_count_pairs_and_words() -> None:
     assert (summary.pairs, summary.source_words, summary.target_words) == (2, 10, 8)
 
 
-@pytest.mark.parametrize(
-    "text", ["Ã©", "Ã ", "Â«", "l’Ã©tÃ©", "donâ€™t", "ï»¿a", "ÐŸÐ¾Ð½Ñ", "\ufffd"]
-)
-def test_mojibake_is_seen(text: str) -> None:
-    if text == "ÐŸÐ¾Ð½Ñ":
-        text = "Поня".encode().decode("latin1")
-    assert has_mojibake(text.replace("Ã ", "Ã\u00a0"))
+@pytest.mark.parametrize("text", ["été", "à", "«", "don’t", "Понять", "\ufeffa"])
+@pytest.mark.parametrize("encoding", ["latin1", "cp1252"])
+def test_mojibake_is_seen(text: str, encoding: str) -> None:
+    assert has_mojibake(text.encode().decode(encoding, errors="replace"))
+
+
+def test_a_replacement_character_is_seen() -> None:
+    assert has_mojibake("caf\ufffd")
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ class Server:
     """Bytes after which the first answer to each path stops short; 0 for never."""
     errors: list[int] = field(default_factory=list)
     """Statuses to answer with before anything else."""
+    knows_ranges: bool = True
     ranges: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
@@ -84,8 +85,12 @@ def server() -> Iterator[Server]:
                 self.send_error(404)
                 return
             content, start = state.files[self.path], 0
-            if wanted := self.headers.get("Range"):
+            wanted = self.headers.get("Range")
+            if wanted and state.knows_ranges:
                 start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+                if start >= len(content):
+                    self.send_error(416)
+                    return
                 self.send_response(206)
             else:
                 self.send_response(200)
@@ -211,6 +216,21 @@ def test_a_download_that_breaks_off_for_good_is_continued_by_the_next_call(
         get_remote(multi30k, EN_DE, tmp_path, replace(QUICK, pauses=()), silent)
     get_remote(multi30k, EN_DE, tmp_path, QUICK, silent)
     assert server.ranges[:2] == ["", "bytes=100-"]
+
+
+def test_a_server_without_ranges_starts_again(
+    multi30k: Multi30k, server: Server, tmp_path: Path
+) -> None:
+    server.cut_after, server.knows_ranges = 100, False
+    assert len(get_remote(multi30k, EN_DE, tmp_path, QUICK, silent).splits.train) == 3000
+
+
+def test_a_partial_file_that_nothing_follows_is_downloaded_anew(
+    server: Server, tmp_path: Path
+) -> None:
+    server.files["/a"] = b"right"
+    (tmp_path / "a.partial").write_bytes(b"wrong")
+    assert QUICK.fetch(f"{server.address}/a", tmp_path / "a.partial", silent) == b"right"
 
 
 def test_what_was_downloaded_is_not_downloaded_again(

@@ -1,4 +1,4 @@
-"""One thread: on tensors as small as these, two only wait for each other."""
+"""Searches draw no gradients, and need one thread: two only wait for each other here."""
 
 from collections.abc import Iterator
 
@@ -12,3 +12,9 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def no_gradients() -> Iterator[None]:
+    with torch.inference_mode():
+        yield

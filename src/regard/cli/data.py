@@ -29,7 +29,7 @@ def check(
     max_words: int | None = None,
     max_ratio: float | None = None,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Say what is wrong with a corpus before it is trained on, and what to do about it.
 
     Ends with 1 if it finds a problem: something that would harm training or make scores untrue.
@@ -79,8 +79,7 @@ def check(
         _print_json(asdict(report))
     else:
         _show_report(report)
-    if report.has_problems:
-        raise SystemExit(1)
+    return int(report.has_problems)
 
 
 @app.command

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 
 def new(
-    path: Path = Path("run.toml"),
+    path: Annotated[Path, Parameter(allow_leading_hyphen=True)] = Path("run.toml"),
     /,
     *,
     preset: str = "tiny",

@@ -20,7 +20,7 @@ def train(
     *,
     source: Path | None = None,
     target: Path | None = None,
-    set_: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     out: Path | None = None,
     preset: str | None = None,
     resume: Annotated[bool, Parameter(negative=())] = False,

@@ -20,7 +20,7 @@ def translate(
     text: str | None = None,
     /,
     *,
-    model: tuple[Path, ...],
+    model: Annotated[tuple[Path, ...], Parameter(negative=())],
     file: Path | None = None,
     checkpoint: str | None = None,
     beam: int | None = None,

@@ -191,10 +191,11 @@ class Batches:
         batches = []
         start = 0
         while start < len(order):
-            # The first example bounds how many can follow it; the padded size only grows.
+            # Lengths only grow from here, so the first bounds how many can follow, and the
+            # last of a batch is its padded length.
             most = max(1, self._batch_tokens // int(tokens[start]))
-            padded = np.maximum.accumulate(tokens[start : start + most])
-            padded *= np.arange(1, len(padded) + 1)
+            padded = tokens[start : start + most]
+            padded = padded * np.arange(1, len(padded) + 1)
             size = max(1, int(np.searchsorted(padded, self._batch_tokens, side="right")))
             batches.append(order[start : start + size])
             start += size

@@ -32,7 +32,7 @@ _NUM_EXAMPLES = 3
 # UTF-8 that was read as Latin-1 or Windows-1252 and written as UTF-8 again: é became Ã©, ’ became
 # â€™. Only sequences that no language writes: "Ã" before a letter is Portuguese.
 _MOJIBAKE = re.compile(
-    "[ÂÃ][\x80-\xbf]|Ã[ŠŒŽšœžŸ‰ˆƒ€]|â€|â„¢|ï»¿|ï¿½|(?:[ÐÑ][\x80-\xbf]){2}|\ufffd"
+    "[ÂÃ][\x80-\xbf]|Ã[ŠŒŽšœžŸ‰ˆƒ€]|â[€\x80]|â„¢|ï»¿|ï¿½|(?:[ÐÑ][\x80-\xbf]){2}|\ufffd"
 )
 _ENTITY = re.compile("&(?:[a-zA-Z]{2,8}|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});")
 NO_BREAK_SPACES = re.compile("[\u00a0\u2007\u2009\u202f]")

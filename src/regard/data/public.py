@@ -25,7 +25,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from regard.data.check import fold
 from regard.data.corpus import Example, Splits, read_pairs, replacing
@@ -60,17 +59,6 @@ class Obtained:
 
     splits: Splits
     notes: tuple[str, ...]
-
-
-class Corpus(Protocol):
-    """A published corpus: which files it needs, and how they become splits."""
-
-    @property
-    def pairs(self) -> Sequence[Pair]: ...
-
-    def wanted(self, pair: Pair) -> Sequence[Wanted]: ...
-
-    def split(self, pair: Pair, files: Mapping[str, Path]) -> Obtained: ...
 
 
 # --------------------------------------------------------------------------------------------------
@@ -226,6 +214,7 @@ def _directed(example: Example, pair: Pair) -> Example:
     return Example(english, other) if pair[0] == "en" else Example(other, english)
 
 
+Corpus = Multi30k | Tatoeba
 CORPORA: Mapping[str, Corpus] = {"multi30k": Multi30k(), "tatoeba": Tatoeba()}
 
 # --------------------------------------------------------------------------------------------------
@@ -318,9 +307,12 @@ class Downloader:
         try:
             response = urllib.request.urlopen(request, timeout=self.timeout)
         except urllib.error.HTTPError as error:
-            if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-                partial.unlink()  # it is as long as the file or longer: a whole one, or another one
-            raise
+            if not start or error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                raise
+            error.close()
+            partial.unlink()  # nothing follows what is here: it may be whole, or another file's
+            self._continue(address, partial, progress)
+            return
         with response:
             is_continued = response.status == http.HTTPStatus.PARTIAL_CONTENT
             arrived = start if is_continued else 0

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.errors import ConfigError
 from regard.lens.colours import RAMP, colour, ink
@@ -16,6 +16,7 @@ from regard.shapes import Float, Tensor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
@@ -113,7 +114,9 @@ def heat_map(
         _name_columns(axes, columns, letters, is_flat)
         climb = letters / 72 if is_flat else 0.75 * longest
         if title:
-            _write(axes, title, (0.0, 0.0), (1, 72 * climb + 18), LETTERS, "left", "bottom", "bold")
+            _write(
+                axes, title, (0.0, 0.0), (1.0, 72 * climb + 18), LETTERS, "left", "bottom", "bold"
+            )
         _save(figure, path)
 
 
@@ -162,7 +165,7 @@ def all_heads(record: AttentionRecord, kind: Kind, path: Path) -> None:
         names = f"{_folded('rows', rows, line)}\n{_folded('columns', columns, line)}"
         below = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         below.set_axis_off()
-        _write(below, names, (0.0, 0.0), (0, -10), 9, "left", "top", colour=QUIET)
+        _write(below, names, (0.0, 0.0), (0.0, -10.0), 9.0, "left", "top", colour=QUIET)
         _save(figure, path)
 
 
@@ -186,7 +189,7 @@ def _number_cells(
                 axes,
                 number,
                 (j + 0.5, i + 0.5),
-                (0, 0),
+                (0.0, 0.0),
                 0.8 * letters,
                 "center",
                 "center_baseline",
@@ -198,7 +201,7 @@ def _number_cells(
 def _name_rows(axes: "Axes", rows: Sequence[str], letters: float) -> None:
     for i, label in enumerate(rows):
         _write(
-            axes, label, (0, i + 0.5), (-0.6 * letters, 0), letters, "right", "center_baseline"
+            axes, label, (0.0, i + 0.5), (-0.6 * letters, 0.0), letters, "right", "center_baseline"
         )
 
 
@@ -206,9 +209,9 @@ def _name_columns(axes: "Axes", columns: Sequence[str], letters: float, is_flat:
     for j, label in enumerate(columns):
         offset = (0.0 if is_flat else -0.2 * letters, 0.6 * letters)
         alignment = "center" if is_flat else "left"
-        rotation = 0 if is_flat else 45
+        rotation = 0.0 if is_flat else 45.0
         _write(
-            axes, label, (j + 0.5, 0), offset, letters, alignment, "baseline", rotation=rotation
+            axes, label, (j + 0.5, 0.0), offset, letters, alignment, "baseline", rotation=rotation
         )
 
 
@@ -223,7 +226,7 @@ def _write(
     weight: str = "normal",
     *,
     colour: str = TEXT,
-    rotation: float = 0,
+    rotation: float = 0.0,
 ) -> None:
     """Text at a place of the axes, moved by an offset in points, and never read as a formula."""
     axes.annotate(
@@ -244,7 +247,7 @@ def _write(
 
 
 def _add_scale(
-    figure: "Figure", mesh: object, size: tuple[float, float], letters: float
+    figure: "Figure", mesh: "QuadMesh", size: tuple[float, float], letters: float
 ) -> None:
     """A thin scale to the right of the map."""
     width, height = size
@@ -271,7 +274,7 @@ def _style() -> Iterator[None]:
     from matplotlib.font_manager import fontManager
 
     installed = set(fontManager.get_font_names())
-    settings = {
+    settings: Any = {
         "font.family": [FONT, *(name for name in OTHER_FONTS if name in installed)],
         # Words stay words in an SVG: they can be searched, and take the reader's fonts.
         "svg.fonttype": "none",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions
 from rich.style import Style
 from rich.text import Text
 
@@ -54,7 +54,7 @@ class HeatMap:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         has_colour = not console.no_color and console.color_system in ("256", "truecolor")
         names = [shorten(row, MAX_LABEL) for row in self.rows]
         margin = max(map(cell_len, names), default=0) + 1

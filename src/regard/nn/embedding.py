@@ -29,7 +29,7 @@ class Embedding(nn.Module):
 
 
 def load_pretrained(
-    embedding: Embedding, vectors: dict[str, Float[Tensor, "D"]], pieces: list[str]
+    embedding: nn.Module, vectors: dict[str, Float[Tensor, "D"]], pieces: list[str]
 ) -> int:
     """Overwrite the rows of known pieces with pretrained vectors; return how many.
 
@@ -43,6 +43,7 @@ def load_pretrained(
     Raises:
         ConfigError: the vectors do not have the width of the embedding.
     """
+    assert isinstance(embedding, Embedding)
     width = embedding.weight.shape[1]
     found = 0
     with torch.no_grad():

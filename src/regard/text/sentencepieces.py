@@ -18,11 +18,12 @@ from regard.text.tokeniser import SPACE_MARK, SPECIAL_PIECES, Tokeniser, shown, 
 CHARACTER_COVERAGE = 0.9999
 # Part of the result (the unigram model adds floats up thread by thread), so not the machine's.
 TRAINING_THREADS = 4
-# The BPE trainer aborts the process on words beyond 65,535 characters, so long texts are cut.
+# Longer texts are cut: the trainer would pass over them or, given a word beyond 65,535
+# characters, abort the process.
 MAX_TRAINING_CHARACTERS = 2_000
 
-# Characters SentencePiece's trainer reads as its own marks.
-_TRAINER_MARKS = re.compile("[\0\t\n▁]")
+# The trainer passes over lines with these, which are its own marks.
+_TRAINER_MARKS = re.compile("[\0\t\n]")
 _seeding = threading.Lock()
 
 
@@ -107,7 +108,6 @@ class SentencePieces(Tokeniser):
                 vocab_size=vocab_size,
                 hard_vocab_limit=False,
                 character_coverage=CHARACTER_COVERAGE,
-                required_chars=SPACE_MARK,
                 byte_fallback=True,
                 normalization_rule_name="identity",
                 remove_extra_whitespaces=False,
@@ -215,6 +215,6 @@ class SentencePieces(Tokeniser):
 
 def _sentences(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        for part in _TRAINER_MARKS.split(text):
-            for start in range(0, len(part), MAX_TRAINING_CHARACTERS):
-                yield part[start : start + MAX_TRAINING_CHARACTERS]
+        line = _TRAINER_MARKS.sub(" ", text)
+        for start in range(0, len(line), MAX_TRAINING_CHARACTERS):
+            yield line[start : start + MAX_TRAINING_CHARACTERS]

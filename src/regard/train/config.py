@@ -44,6 +44,10 @@ class TrainConfig:
     average: Annotated[
         CountOrNone, Doc("newest checkpoints averaged at the end; 0 or 1 is no averaging")
     ] = 5
+    source_vectors: Annotated[
+        str, Doc("word vectors (.vec text) that the source embedding starts from")
+    ] = ""
+    target_vectors: Annotated[str, Doc("the same for the target embedding")] = ""
     show: Annotated[CountOrNone, Doc("validation translations shown")] = 2
     tensorboard: Annotated[bool, Doc("also write TensorBoard events into the run folder")] = False
 

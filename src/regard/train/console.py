@@ -81,7 +81,7 @@ class ConsoleObserver:
         self._print(escape(line))
 
     def _print(self, line: str) -> None:
-        self._progress.console.print(line, highlight=False)
+        self._progress.console.print(line, highlight=False, soft_wrap=True)
 
 
 def announce(console: Console, folder: Path, trainer: Trainer) -> None:

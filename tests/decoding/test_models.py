@@ -1,0 +1,189 @@
+"""Searches over real models: a batch is its sentences, a score is the model's, a path is true."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from models.architectures import BOS, EOS, PAD, VARIATIONS, tiny_model
+
+from regard.decoding.beam import beam_search
+from regard.decoding.config import DecodingConfig
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.request import Request, Specials
+from regard.decoding.search import decode, decode_batch
+from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
+from regard.lens.capture import capture
+from regard.lens.record import KINDS, kind_of, record_of
+from regard.models.interface import Seq2Seq
+from regard.shapes import Tensor
+
+SPECIALS = Specials(PAD, BOS, EOS)
+SOURCES: list[list[int]] = [[4, 9, 5, 7], [11], [6, 6, 12, 8, 10, 4, 7], [5, 7]]
+
+METHODS = {
+    "greedy": DecodingConfig(beam=1, max_extra=6),
+    "beam": DecodingConfig(beam=4, n_best=4, max_extra=6),
+    "late": DecodingConfig(beam=3, n_best=2, max_extra=6, early_exit=False),
+    "sample": DecodingConfig(sample=True, n_best=2, max_extra=6),
+}
+
+
+@pytest.fixture(params=VARIATIONS)
+def model(request: pytest.FixtureRequest) -> Seq2Seq[Any]:
+    return tiny_model(request.param, sharpness=3.0)
+
+
+@pytest.fixture(params=METHODS)
+def config(request: pytest.FixtureRequest) -> DecodingConfig:
+    return METHODS[request.param]
+
+
+def pad(sources: list[list[int]], config: DecodingConfig, numbers: list[int]) -> Request:
+    limits = [config.max_length(len(source) + 1) for source in sources]
+    return Request.pad(sources, limits, [()] * len(sources), numbers, SPECIALS)
+
+
+def together(stepper: Stepper, config: DecodingConfig) -> list[list[Hypothesis]]:
+    return decode_batch(stepper, pad(SOURCES, config, [0, 1, 2, 3]), SPECIALS, config)
+
+
+def alone(stepper: Stepper, config: DecodingConfig) -> list[list[Hypothesis]]:
+    return [
+        decode_batch(stepper, pad([source], config, [number]), SPECIALS, config)[0]
+        for number, source in enumerate(SOURCES)
+    ]
+
+
+def outputs(found: list[list[Hypothesis]]) -> list[list[tuple[int, ...]]]:
+    return [[hypothesis.tokens for hypothesis in hypotheses] for hypotheses in found]
+
+
+def scores(found: list[list[Hypothesis]]) -> list[float]:
+    return [hypothesis.score for hypotheses in found for hypothesis in hypotheses]
+
+
+def test_a_batch_equals_its_sentences(model: Seq2Seq[Any], config: DecodingConfig) -> None:
+    stepper = ModelStepper(model)
+    batch, single = together(stepper, config), alone(stepper, config)
+    assert outputs(batch) == outputs(single)
+    assert scores(batch) == pytest.approx(scores(single), abs=1e-4)
+
+
+def test_a_batch_equals_its_sentences_in_an_ensemble(config: DecodingConfig) -> None:
+    members = [ModelStepper(tiny_model("transformer", seed=s, sharpness=3.0)) for s in (0, 1)]
+    assert outputs(together(Ensemble(members), config)) == outputs(alone(Ensemble(members), config))
+
+
+def test_a_beam_of_one_is_greedy_search(model: Seq2Seq[Any]) -> None:
+    config = METHODS["greedy"]
+    stepper, asked = ModelStepper(model), pad(SOURCES, config, [0, 1, 2, 3])
+    beam = beam_search(stepper, asked, SPECIALS, beam=1)
+    assert outputs(beam) == outputs(together(stepper, config))
+
+
+def teacher_forced(model: Seq2Seq[Any], source: list[int], target: tuple[int, ...]) -> Tensor:
+    """Log-probabilities of the target's tokens and its end."""
+    read, written = torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]])
+    logits: Tensor = model(
+        read,
+        torch.ones_like(read, dtype=torch.bool),
+        written,
+        torch.ones_like(written, dtype=torch.bool),
+    )
+    said = torch.tensor([*target, EOS])
+    return logits[0].log_softmax(-1).gather(1, said.unsqueeze(1)).squeeze(1)
+
+
+def test_log_probabilities_are_the_teacher_forced_ones(
+    model: Seq2Seq[Any], config: DecodingConfig
+) -> None:
+    for source, hypotheses in zip(SOURCES, together(ModelStepper(model), config), strict=True):
+        for hypothesis in hypotheses:
+            forced = teacher_forced(model, source, hypothesis.tokens)
+            assert hypothesis.log_probs == pytest.approx(forced.tolist(), abs=1e-4)
+            assert hypothesis.log_prob == pytest.approx(forced.sum().item(), abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam", "late"])
+def test_the_attention_of_a_hypothesis_is_the_teacher_forced_one(
+    model: Seq2Seq[Any], method: str
+) -> None:
+    """Every layer, head and kind, along the rows that a watched search in a batch went."""
+    with capture(model) as searched:
+        found = together(ModelStepper(model), METHODS[method])
+    for number, (source, hypotheses) in enumerate(zip(SOURCES, found, strict=True)):
+        for hypothesis in hypotheses:
+            with capture(model) as forced:
+                teacher_forced(model, source, hypothesis.tokens)
+            record = record_of(
+                searched,
+                hypothesis,
+                number,
+                [str(token) for token in (*source, EOS)],
+                [str(token) for token in (*hypothesis.tokens, EOS)],
+            )
+            for kind in KINDS:
+                calls = [call for site, call in forced.calls.items() if kind_of(site) == kind]
+                layers = [weights[0] for (weights,) in calls]  # H T S each
+                torch.testing.assert_close(
+                    record.weights[kind], torch.stack(layers), rtol=1e-3, atol=1e-4
+                )
+
+
+def test_an_ensemble_of_a_model_and_itself_is_the_model(config: DecodingConfig) -> None:
+    stepper = ModelStepper(tiny_model("transformer", sharpness=3.0))
+    one, two = together(stepper, config), together(Ensemble([stepper, stepper]), config)
+    assert outputs(one) == outputs(two)
+    assert scores(one) == pytest.approx(scores(two), abs=1e-4)
+
+
+def test_an_ensemble_votes_by_the_mean_of_probabilities() -> None:
+    members = [ModelStepper(tiny_model("transformer", seed=seed)) for seed in range(3)]
+    source = torch.tensor([[4, 5, EOS]])
+    mask = torch.ones_like(source, dtype=torch.bool)
+    ensemble = Ensemble(members)
+    tokens = torch.tensor([BOS])
+    votes = [m.step(m.start(source, mask, 5), tokens).exp() for m in members]
+    mean = ensemble.step(ensemble.start(source, mask, 5), tokens).exp()
+    torch.testing.assert_close(mean, torch.stack(votes).mean(0))
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 8, 20, 10_000])
+def test_answers_come_in_the_order_of_the_sources(
+    batch_tokens: int, config: DecodingConfig
+) -> None:
+    stepper = ModelStepper(tiny_model("transformer", sharpness=3.0))
+    job = replace(config, batch_tokens=batch_tokens)
+    assert outputs(decode(stepper, SOURCES, SPECIALS, job)) == outputs(alone(stepper, config))
+
+
+def test_an_empty_job_has_an_empty_answer() -> None:
+    assert decode(ModelStepper(tiny_model("transformer")), [], SPECIALS, METHODS["beam"]) == []
+
+
+def test_an_empty_source_is_answered() -> None:
+    stepper = ModelStepper(tiny_model("transformer", sharpness=3.0))
+    empty, _ = decode(stepper, [[], [4]], SPECIALS, METHODS["beam"])
+    assert len(empty) == 4
+
+
+def test_progress_counts_every_sentence() -> None:
+    told: list[int] = []
+    decode(
+        ModelStepper(tiny_model("transformer")),
+        SOURCES,
+        SPECIALS,
+        replace(METHODS["greedy"], batch_tokens=8),
+        progress=told.append,
+    )
+    assert len(told) > 1 and sum(told) == len(SOURCES)
+
+
+def test_prefixes_follow_their_sources_through_the_sorting() -> None:
+    prefixes = [[5], [6, 7], [], [8]]
+    stepper = ModelStepper(tiny_model("transformer", sharpness=3.0))
+    config = replace(METHODS["beam"], batch_tokens=8)
+    found = decode(stepper, SOURCES, SPECIALS, config, prefixes=prefixes)
+    for prefix, hypotheses in zip(prefixes, found, strict=True):
+        assert [list(h.tokens[: len(prefix)]) for h in hypotheses] == [prefix] * 4
