@@ -3,3 +3,5 @@
 from jaxtyping import install_import_hook
 
 install_import_hook("regard", "beartype.beartype")
+
+pytest_plugins = ["tests.fixtures"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args, overload
 
@@ -12,7 +12,7 @@ from regard.build import Run, build_model, open_run
 from regard.config import changed
 from regard.decoding.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.request import Specials
+from regard.decoding.request import Request, Specials
 from regard.decoding.search import decode_batch, requests
 from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
 from regard.errors import ConfigError, ModelFileError
@@ -25,7 +25,7 @@ from regard.sealed import verify
 from regard.text.encoded import Encoded
 from regard.text.pair import TokeniserPair
 from regard.text.sentences import Language, split_sentences
-from regard.train.checkpoint import load_weights, newest_checkpoint, read_scores
+from regard.train.checkpoint import checkpoints, load_weights, newest_checkpoint, read_scores
 
 Progress = Callable[[int], None]
 
@@ -210,10 +210,10 @@ class Translator:
             for text, cut in zip(given, spans, strict=True)
             for start, end in cut
         ]
-        found = self._sentences(sources, config, prefix, align, attention, progress)
+        found = iter(self._sentences(sources, config, prefix, align, attention, progress))
         translations = []
         for text, cut in zip(given, spans, strict=True):
-            sentences = [found.pop(0) for _ in cut]
+            sentences = [next(found) for _ in cut]
             translations.append(Translation(text, _joined(text, cut, sentences), tuple(sentences)))
         return translations[0] if isinstance(texts, str) else translations
 
@@ -236,19 +236,16 @@ class Translator:
             prefixes=[forced] * len(sources),
             device=self.models[0].output.weight.device,
         ):
-            with ExitStack() as stack:
-                watched = self.models if align or attention else []
-                seen = [stack.enter_context(capture(model)) for model in watched]
-                results = decode_batch(self._stepper, request, self._specials, config)
+            results = self._decode(request, config, align or attention)
             for place, number in enumerate(request.numbers):
-                source, hypotheses = sources[number], results[place]
-                target = self.tokenisers.target
+                source, target = sources[number], self.tokenisers.target
                 candidates = tuple(
-                    Candidate(target.spell(h.tokens), h.score, h.log_probs) for h in hypotheses
+                    Candidate(target.spell(h.tokens), h.score, h.log_probs)
+                    for h, _ in results[place]
                 )
+                best, seen = results[place][0]
                 records = [
-                    self._record(each, hypotheses[0], place, source, candidates[0].target)
-                    for each in seen
+                    self._record(each, best, place, source, candidates[0].target) for each in seen
                 ]
                 found[number] = SentenceTranslation(
                     source,
@@ -258,6 +255,27 @@ class Translator:
                 )
             progress(len(results))
         return [found[number] for number in range(len(sources))]
+
+    def _decode(
+        self, request: Request, config: DecodingConfig, is_watched: bool
+    ) -> list[list[tuple[Hypothesis, list[Capture]]]]:
+        """For each sentence its hypotheses, best first, and what the models looked at.
+
+        Several samples are drawn one after the other, each watched for itself.
+        """
+        draws = [config]
+        if config.sample:
+            seeds = range(config.seed, config.seed + config.n_best)
+            draws = [replace(config, seed=seed, n_best=1) for seed in seeds]
+        found: list[list[tuple[Hypothesis, list[Capture]]]] = [[] for _ in request.numbers]
+        for draw in draws:
+            with ExitStack() as stack:
+                watched = self.models if is_watched else []
+                seen = [stack.enter_context(capture(model)) for model in watched]
+                results = decode_batch(self._stepper, request, self._specials, draw)
+            for place, hypotheses in enumerate(results):
+                found[place] += [(hypothesis, seen) for hypothesis in hypotheses]
+        return [sorted(each, key=lambda pair: -pair[0].score) for each in found]
 
     def _record(
         self, seen: Capture, best: Hypothesis, place: int, source: Encoded, target: Encoded
@@ -326,6 +344,12 @@ def choose_checkpoint(
     if name in ("best", "averaged", "last"):
         kinds = ["step" if name == "last" else name]
     elif name is not None:
+        every = [
+            f.name for kind in ("best", "averaged", "step") for f in checkpoints(run.folder, kind)
+        ]
+        if name not in every:
+            known = ", ".join(every) or "none"
+            raise ModelFileError(f"{run.folder}: no checkpoint {name}; there are: {known}")
         verify(run.folder / name)
         return run.folder / name
     else:

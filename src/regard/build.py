@@ -11,7 +11,7 @@ from regard.config import RunConfig, parse_config, write_config
 from regard.data.batching import Batches
 from regard.data.config import DataConfig
 from regard.data.corpus import Example, Tally, read_pairs
-from regard.data.holdout import count_pairs, split_off
+from regard.data.holdout import find_threshold, split_off
 from regard.data.store import Store, store_key
 from regard.errors import ConfigError, ModelFileError
 from regard.machine import choose_device
@@ -114,16 +114,16 @@ def training_examples(config: DataConfig, tally: Tally | None = None) -> Iterato
     """The pairs to learn from: all of `train`, or what is not held out of it."""
     if config.valid:
         return read_pairs(config.train, tally)
-    examples = read_pairs(config.train, tally)
-    return split_off(examples, count_pairs(config.train), config.valid_size, is_held_out=False)
+    threshold = find_threshold(read_pairs(config.train), config.valid_size)
+    return split_off(read_pairs(config.train, tally), threshold, is_held_out=False)
 
 
 def validation_examples(config: DataConfig) -> Iterator[Example]:
     """The pairs to be measured on: all of `valid`, or what is held out of `train`."""
     if config.valid:
         return read_pairs(config.valid)
-    examples = read_pairs(config.train)
-    return split_off(examples, count_pairs(config.train), config.valid_size, is_held_out=True)
+    threshold = find_threshold(read_pairs(config.train), config.valid_size)
+    return split_off(read_pairs(config.train), threshold, is_held_out=True)
 
 
 def _batches(run: Run, split: str, examples: Sequence[Example] | None) -> Batches:

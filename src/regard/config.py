@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Doc
@@ -17,12 +17,6 @@ from regard.errors import ConfigError
 from regard.models.transformer import TransformerConfig
 from regard.text.config import TextConfig
 from regard.train.config import TrainConfig
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-
-Config = TypeVar("Config", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +29,16 @@ class RunConfig:
     train: TrainConfig = field(default_factory=TrainConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
+    def __post_init__(self) -> None:
+        if self.model.share_embeddings == "all" and not self.text.joint:
+            raise ConfigError(
+                'model.share_embeddings = "all" needs text.joint = true; '
+                'set it, or model.share_embeddings = "target"'
+            )
+
+
+Config = TypeVar("Config", RunConfig, DecodingConfig)
+
 
 def read_config(path: Path) -> RunConfig:
     """Read a run file.
@@ -44,7 +48,7 @@ def read_config(path: Path) -> RunConfig:
             a value does not fit.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
         raise ConfigError(f"{path}: cannot be read ({reason})") from None
@@ -116,11 +120,7 @@ def _metadata(hint: Any) -> Iterable[Any]:
 
 def _choices(hint: Any) -> list[str]:
     inner = get_args(hint)[0] if _metadata(hint) else hint
-    return (
-        [str(choice) for choice in get_args(inner)]
-        if str(get_origin(inner)) == ("typing.Literal")
-        else []
-    )
+    return [str(choice) for choice in get_args(inner)] if get_origin(inner) is Literal else []
 
 
 def _apply(tables: dict[str, Any], override: str) -> None:
@@ -143,10 +143,14 @@ def _validate(tables: Mapping[str, Any], name: str) -> RunConfig:
             raise ConfigError(f"{name}: unknown table [{table}]{_nearest(table, kinds)}")
         if not isinstance(values, Mapping):
             raise ConfigError(f"{name}: {table} must be a table: write [{table}]")
-        known = {f.name for f in dataclasses.fields(kinds[table])}  # type: ignore[arg-type]
-        for key in values:
+        known = {f.name: f.default for f in dataclasses.fields(kinds[table])}  # type: ignore[arg-type]
+        for key, value in values.items():
             if key not in known:
                 raise ConfigError(f"{name}: unknown key {table}.{key}{_nearest(key, known, table)}")
+            # Python, and pydantic with it, takes true for 1.
+            if isinstance(value, bool) != isinstance(known[key], bool):
+                expected = "true or false" if isinstance(known[key], bool) else "no true or false"
+                raise ConfigError(f"{name}: {table}.{key} = {value!r}: expected {expected}")
     try:
         return _checked(RunConfig, tables, "")
     except ConfigError as error:

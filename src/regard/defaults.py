@@ -32,8 +32,8 @@ def config_for_files(source: Path, target: Path) -> RunConfig:
         data=DataConfig(
             train=(str(source), str(target)),
             valid_size=max(1, min(DataConfig.valid_size, num_pairs // 20)),
-            source_language=source.suffix.removeprefix("."),
-            target_language=target.suffix.removeprefix("."),
+            source_language=_language(source),
+            target_language=_language(target),
         ),
         text=TextConfig(vocab_size=max(500, min(TextConfig.vocab_size, num_pairs // 10))),
         model=dataclasses.replace(
@@ -49,3 +49,9 @@ def config_for_files(source: Path, target: Path) -> RunConfig:
             patience=10,
         ),
     )
+
+
+def _language(path: Path) -> str:
+    """The language a file's name ends in, as in train.fr or train.fr.gz; empty without one."""
+    suffix = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".")
+    return suffix if suffix != "txt" else ""

@@ -28,22 +28,25 @@ def sealing(folder: Path) -> Iterator[Path]:
     If the body raises, or the disk does, the temporary folder is removed.
 
     Raises:
-        ModelFileError: the folder exists already.
+        ModelFileError: the folder exists already, or cannot be written.
     """
     if folder.exists():
         raise ModelFileError(f"{folder} exists already; remove it or choose another name")
-    folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.parent / f".{folder.name}.{os.getpid()}.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
     try:
+        temporary.mkdir(parents=True)
         yield temporary
         _seal(temporary)
         temporary.rename(folder)
-    except BaseException:
+        _sync(folder.parent)
+    except OSError as error:
+        raise ModelFileError(
+            f"{folder} cannot be written ({error.strerror or error}); "
+            "make room, or choose another place"
+        ) from error
+    finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    _sync(folder.parent)
 
 
 def remove_temporaries(parent: Path) -> None:
@@ -61,20 +64,21 @@ def verify(folder: Path) -> None:
     """
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-        version, sums = manifest["version"], dict(manifest["sha256"])
-        is_ours = manifest["format"] == FORMAT
+        form, version, sums = manifest["format"], manifest["version"], manifest["sha256"]
     except FileNotFoundError:
         raise ModelFileError(f"{folder}: no {MANIFEST}; this is not a run folder") from None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise ModelFileError(f"{folder}: {MANIFEST} is damaged ({error})") from None
-    if not is_ours or version != FORMAT_VERSION:
+    if form != FORMAT or version != FORMAT_VERSION:
         raise ModelFileError(
-            f"{folder}: format {manifest['format']!r} version {version!r}; "
+            f"{folder}: format {form!r} version {version!r}; "
             f"this program reads {FORMAT!r} version {FORMAT_VERSION}"
         )
+    if not isinstance(sums, dict):
+        raise ModelFileError(f"{folder}: {MANIFEST} is damaged (its sha256 is not a table)")
     for name, expected in sums.items():
         path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
+        if "\0" in name or not path.resolve().is_relative_to(folder.resolve()):
             raise ModelFileError(f"{folder}: {MANIFEST} names {name!r}, outside the folder")
         if not path.is_file():
             raise ModelFileError(f"{folder}: {name} is missing")

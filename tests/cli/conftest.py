@@ -9,6 +9,7 @@ import torch
 from regard.build import build_model, create_run
 from regard.config import RunConfig
 from regard.data.config import DataConfig
+from regard.decoding.config import DecodingConfig
 from regard.models.transformer import TransformerConfig
 from regard.text.config import TextConfig
 from regard.train.checkpoint import model_tensors, save_checkpoint, save_weights
@@ -38,6 +39,8 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text=TextConfig(vocab_size=300),
         model=TransformerConfig(d_model=24, heads=3, d_ff=32, encoder_layers=2, decoder_layers=2),
         train=TrainConfig(steps=50),
+        # What has learned nothing never ends a sentence by itself.
+        decoding=DecodingConfig(max_ratio=0.0, max_extra=6),
     )
     run = create_run(place / "run", config)
     torch.manual_seed(0)

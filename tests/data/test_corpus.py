@@ -70,6 +70,12 @@ def test_a_byte_order_mark_and_carriage_returns_change_nothing(tmp_path: Path) -
     assert list(read_pairs(spec)) == [Example("été", "summer"), Example("un", "one")]
 
 
+def test_a_carriage_return_before_a_newline_is_no_control_character(tmp_path: Path) -> None:
+    tally = Tally()
+    list(read_pairs(put(tmp_path, a__tsv=b"un\tone\r\n"), tally))
+    assert tally.control_characters == 0
+
+
 def test_a_last_line_needs_no_newline(tmp_path: Path) -> None:
     spec = put(tmp_path, a__fr=b"un\ndeux", a__en=b"one\ntwo\n")
     assert len(list(read_pairs(spec))) == 2

@@ -52,6 +52,10 @@ def test_the_lectures_sentence_is_in_test_and_nowhere_else(splits: Made) -> None
     assert [name for name in splits if pair in [d.example for d in splits[name]]] == ["test"]
 
 
+def test_the_lectures_composition_belongs_to_test() -> None:
+    assert module.LECTURE.split == "test"
+
+
 def test_the_lectures_sentence_is_in_every_test_however_small() -> None:
     assert phrasebook(size=48, seed=9).test[0].target == "Jane visits Africa in September."
 

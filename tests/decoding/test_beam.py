@@ -11,8 +11,7 @@ from regard.decoding.beam import beam_search
 from regard.decoding.greedy import greedy_search
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.penalty import Penalty, PenaltyKind, length_penalty, no_penalty
-
-from .steppers import (
+from tests.decoding.steppers import (
     EOS,
     SPECIALS,
     WORDS,

@@ -9,8 +9,7 @@ from regard.decoding.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.search import decode_batch
 from regard.errors import ConfigError
-
-from .steppers import (
+from tests.decoding.steppers import (
     BOS,
     EOS,
     PAD,

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from regard.decoding.greedy import greedy_search
 from regard.decoding.sample import narrow, sample
 from regard.shapes import Tensor
-
-from .steppers import EOS, SPECIALS, UNK, TableStepper, fixed_table, random_table, request
+from tests.decoding.steppers import (
+    EOS,
+    SPECIALS,
+    UNK,
+    TableStepper,
+    fixed_table,
+    random_table,
+    request,
+)
 
 PROBABILITIES = {UNK: 0.1, EOS: 0.2, 4: 0.4, 5: 0.3}
 STEPPER = TableStepper(fixed_table(unk=0.1, eos=0.2, _4=0.4, _5=0.3))

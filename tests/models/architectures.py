@@ -7,6 +7,7 @@ import torch
 
 from regard.models.interface import Seq2Seq
 from regard.models.transformer import Transformer, TransformerConfig
+from regard.nn.norm import BatchNorm
 from regard.shapes import Tensor
 
 ARCHITECTURES = {"transformer": Transformer}
@@ -28,6 +29,7 @@ VARIATIONS: dict[str, TransformerConfig] = {
     "transformer-bag-of-words": replace(TINY, position="none"),
     "transformer-target-shared": replace(TINY, share_embeddings="target", norm_place="pre"),
     "transformer-nothing-shared": replace(TINY, share_embeddings="none", activation="gelu"),
+    "transformer-output-bias": replace(TINY, output_bias=True),
     "transformer-deep-encoder": replace(TINY, encoder_layers=3, decoder_layers=1),
 }
 
@@ -46,10 +48,18 @@ def tiny_model(name: str, *, seed: int = 0, sharpness: float = 1.0) -> Seq2Seq[A
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
-        for buffer in model.buffers():
-            buffer.add_(0.1 * torch.rand_like(buffer))
         model.output.weight.mul_(sharpness)
+        _settle(model)
     return model.eval()
+
+
+def _settle(model: Seq2Seq[Any]) -> None:
+    """Let every batch norm take its running averages from one batch."""
+    for module in model.modules():
+        if isinstance(module, BatchNorm):
+            module.momentum = 1.0
+    batch = sentences([9] * 8)
+    model.train()(batch.tokens, batch.mask, batch.tokens, batch.mask)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from regard.models.decoder_only import DecoderOnly
 from regard.models.encoder_only import EncoderOnly
 from regard.nn.position import POSITIONS, PositionKind
 from regard.nn.residual import NormPlace
-
-from .architectures import TINY, VOCABULARY, another_token, sentences
+from tests.models.architectures import TINY, VOCABULARY, another_token, sentences
 
 assert_close = partial(torch.testing.assert_close, rtol=1e-4, atol=1e-4)
 

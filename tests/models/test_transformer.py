@@ -9,8 +9,7 @@ import torch
 from regard.errors import ConfigError, RegardError
 from regard.models.transformer import PRESETS, Transformer, TransformerConfig
 from regard.nn.embedding import load_pretrained
-
-from .architectures import TINY, sentences
+from tests.models.architectures import TINY, sentences
 
 
 def small(vocabularies: tuple[int, int] = (9, 9), **changes: Any) -> Transformer:
@@ -53,6 +52,11 @@ def test_a_shared_matrix_gathers_the_gradients_of_all_its_uses() -> None:
     assert shared.output.weight.grad is not None
     summed = sum(gradient for gradient in gradients if gradient is not None)
     torch.testing.assert_close(shared.output.weight.grad, summed)
+
+
+def test_an_output_bias_is_one_number_a_token() -> None:
+    biased, plain = small(output_bias=True), small()
+    assert biased.num_parameters() == plain.num_parameters() + 9
 
 
 def test_encoder_and_decoder_may_differ_in_depth() -> None:

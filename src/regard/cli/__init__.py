@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from regard import __version__
+from regard.cli.align import align
+from regard.cli.convert import convert
 from regard.cli.data import app as data
 from regard.cli.demo import demo
 from regard.cli.info import info
@@ -21,8 +23,9 @@ app = App(
     name="regard",
     help="Train, measure and look into Transformers for translation, on your own CPU.",
     version=__version__,
+    suppress_keyboard_interrupt=False,  # `main` answers it
 )
-for command in (demo, train, translate, score, look, info, new):
+for command in (demo, train, translate, score, look, info, align, convert, new):
     app.command(command)
 app.command(data)
 
@@ -37,15 +40,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.remove("--debug")
     try:
         result = app(given, exit_on_error=False, print_error=False, result_action="return_value")
-    except (RegardError, CycloptsError) as error:
-        if is_debugging:
-            raise
-        _complain(" ".join(str(error).split()))
-        return USER_ERROR
     except BrokenPipeError:
         # The reader of our output has left, as `head` does: nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (RegardError, CycloptsError, OSError) as error:
+        if is_debugging:
+            raise
+        _complain(" ".join(str(error).split()))
+        return USER_ERROR
     except KeyboardInterrupt:
         _complain("interrupted")
         return 130

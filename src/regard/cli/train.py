@@ -42,9 +42,12 @@ def train(
         resume: go on with the run folder where it stopped.
         init_from: start from the weights and the tokeniser of another run folder.
     """
+    import shutil
+
     from rich.console import Console
 
     from regard.build import build_trainer, create_run, open_run
+    from regard.errors import RegardError
     from regard.machine import tune_allocator
 
     tune_allocator()
@@ -53,17 +56,23 @@ def train(
         folder = out or _default_folder(run_file, source)
         _refuse_changes(set_, preset, init_from)
         run = open_run(folder)
-    else:
-        config = _config(run_file, source, target, set_, preset)
-        folder = out or _default_folder(run_file, source)
-        _refuse_existing(folder)
-        console.print(f"reading {', '.join(config.data.train)}", highlight=False)
-        run = create_run(folder, config, _tokenisers_of(init_from))
-    trainer = build_trainer(run)
-    if resume and trainer.resume():
-        console.print(f"resuming {folder} at step {trainer.progress.step:,}", highlight=False)
-    elif init_from is not None:
-        _initialise(trainer, init_from)
+        trainer = build_trainer(run)
+        if trainer.resume(lambda line: _say(console, line)):
+            _say(console, f"resuming {folder} at step {trainer.progress.step:,}")
+        return run_training(run, trainer, console)
+    config = _config(run_file, source, target, set_, preset)
+    folder = out or _default_folder(run_file, source)
+    _refuse_existing(folder)
+    _say(console, f"reading {', '.join(config.data.train)}")
+    run = create_run(folder, config, _tokenisers_of(init_from))
+    try:
+        trainer = build_trainer(run)
+        if init_from is not None:
+            _initialise(trainer, init_from)
+    except RegardError:
+        # What could not begin leaves nothing that a second attempt would stumble over.
+        shutil.rmtree(folder)
+        raise
     return run_training(run, trainer, console)
 
 
@@ -77,7 +86,7 @@ def run_training(run: "Run", trainer: "Trainer", console: "Console") -> int:
     announce(console, run.folder, trainer)
     log = JsonLog(run.folder / "log.jsonl", step)
     trainer.observers.append(log)
-    board = TensorBoard(run.folder / "tensorboard") if config.tensorboard else None
+    board = TensorBoard(run.folder / "tensorboard", step) if config.tensorboard else None
     if board is not None:
         trainer.observers.append(board)
     try:
@@ -90,10 +99,14 @@ def run_training(run: "Run", trainer: "Trainer", console: "Console") -> int:
         if board is not None:
             board.close()
     if received:
-        console.print(f"stopped at step {trainer.progress.step:,}; --resume goes on from there")
+        _say(console, f"stopped at step {trainer.progress.step:,}; --resume goes on from there")
         return 128 + received[0]
-    console.print(f"done: {run.folder}", highlight=False)
+    _say(console, f"done: {run.folder}")
     return 0
+
+
+def _say(console: "Console", line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _config(
@@ -162,6 +175,8 @@ def _tokenisers_of(init_from: Path | None) -> "TokeniserPair | None":
 def _initialise(trainer: "Trainer", init_from: Path) -> None:
     from regard.api import choose_checkpoint
     from regard.build import open_run
-    from regard.train.checkpoint import load_weights
+    from regard.train.checkpoint import load_weights, save_checkpoint
 
     load_weights(trainer.model, choose_checkpoint(open_run(init_from)))
+    # Nothing else in the run folder knows where these weights came from: --resume needs them.
+    save_checkpoint(trainer.run, trainer.model, trainer.optimiser, trainer.progress)

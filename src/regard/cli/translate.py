@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from regard.api import Translation, Translator
+    from regard.data.lenient import ByteStream
 
 # Lines translated together: enough to fill batches, few enough that a pipe sees progress.
 CHUNK_LINES = 2000
@@ -62,8 +63,9 @@ def translate(
         device: auto, cpu, cuda or mps.
     """
     from regard.api import load
-    from regard.data.lenient import opened
+    from regard.data.lenient import Mended, lenient_lines, opened
     from regard.errors import ConfigError
+    from regard.text.normal import well_formed
 
     if text is not None and file is not None:
         raise ConfigError("a text and --file exclude one another; give one")
@@ -83,22 +85,24 @@ def translate(
     translator = load(model, checkpoint=checkpoint, device=device, warn=_warn)
     options |= {"prefix": prefix, "align": json}
     if text is not None:
-        _write([translator.translate(text, **options)], json)
+        _write([translator.translate(well_formed(text), **options)], json)
     elif file is not None:
-        with opened(file) as stream:
-            total = sum(1 for _ in stream)
+        total = None
+        if file.is_file():  # a pipe can be read only once
+            with opened(file) as stream:
+                total = sum(1 for _ in lenient_lines(stream, Mended()))
         with opened(file) as stream:
             _translate_lines(translator, stream, options, json, total)
     elif sys.stdin.isatty():
         for line in _typed_lines():
-            _write([translator.translate(line, **options)], json)
+            _write([translator.translate(well_formed(line), **options)], json)
     else:
         _translate_lines(translator, sys.stdin.buffer, options, json, None)
 
 
 def _translate_lines(
     translator: "Translator",
-    stream: BinaryIO,
+    stream: "ByteStream",
     options: dict[str, Any],
     as_json: bool,
     total: int | None,

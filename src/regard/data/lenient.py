@@ -1,11 +1,13 @@
 """Lines to be translated: each is answered, whatever it holds."""
 
+import codecs
 import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Protocol, runtime_checkable
 
 from regard.data.corpus import LONGEST_LINE
 from regard.errors import DataError
@@ -35,12 +37,21 @@ class Mended:
         return "; ".join(parts)
 
 
+@runtime_checkable
+class ByteStream(Protocol):
+    """All that is asked of an open file."""
+
+    def readline(self, limit: int, /) -> bytes:
+        """Bytes up to a line feed, but no more than the limit; none at the end."""
+        ...
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[ByteStream]:
     """A file's bytes, unpacked where they are gzipped.
 
     Raises:
-        DataError: it cannot be opened.
+        DataError: it cannot be opened, or turns out not to be whole while it is read.
     """
     with ExitStack() as stack:
         try:
@@ -48,21 +59,27 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error.strerror}") from None
         is_gzipped = raw.peek(2)[:2] == b"\x1f\x8b"
-        yield stack.enter_context(gzip.open(raw)) if is_gzipped else raw  # type: ignore[misc]
+        try:
+            yield stack.enter_context(gzip.open(raw)) if is_gzipped else raw
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise DataError(f"{path} is a damaged gzip file: {error}") from None
 
 
-def lenient_lines(stream: BinaryIO, mended: Mended) -> Iterator[str]:
+def lenient_lines(stream: ByteStream, mended: Mended) -> Iterator[str]:
     """One text for each line, where only a line feed ends one.
 
     Bytes that are not UTF-8 become U+FFFD, and of a line that is longer than a corpus may
-    have, the end is dropped; both are counted in `mended`.
+    have, the end is dropped; both are counted in `mended`. A byte-order mark is no text.
     """
+    is_first = True
     while raw := stream.readline(LONGEST_LINE + 1):
         rest = raw
         while len(rest) > LONGEST_LINE and not rest.endswith(b"\n"):
             rest = stream.readline(LONGEST_LINE + 1)
         if rest is not raw:
             mended.cut += 1
+        if is_first:
+            raw, is_first = raw.removeprefix(codecs.BOM_UTF8), False
         line = raw[:LONGEST_LINE].decode("utf-8", errors="replace")
         mended.replaced += line.count(REPLACEMENT) - raw.count(REPLACEMENT.encode())
         yield line.rstrip("\r\n")

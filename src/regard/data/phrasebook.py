@@ -1,4 +1,4 @@
-"""A French-English phrasebook written by a grammar: small, correct, and learnt in minutes.
+"""A French-English phrasebook written by a grammar: small, correct, and learned in minutes.
 
     « Jane visite l'Afrique en septembre. » → "Jane visits Africa in September."
 
@@ -111,9 +111,6 @@ class Draw:
             deck = self._random.sample(list[object](cards), len(cards))
             self._decks[id(cards)] = deck
         return deck.pop()  # type: ignore[return-value]  # the deck holds what the list held
-
-    def chance(self, probability: float) -> bool:
-        return self._random.random() < probability
 
 
 @dataclass(frozen=True, slots=True)

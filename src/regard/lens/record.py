@@ -95,7 +95,7 @@ def record_of(
 
 
 def _follow(
-    calls: Sequence[Float[Tensor, "B H N S"]], rows: Sequence[int], num_keys: int
+    calls: Sequence[Float[Tensor, "_ H _ _"]], rows: Sequence[int], num_keys: int
 ) -> Float[Tensor, "H T S"]:
     """The weights along one hypothesis: from the call of each step, its row.
 

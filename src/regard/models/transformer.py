@@ -55,6 +55,7 @@ class TransformerConfig:
         Literal["all", "target", "none"],
         Doc("one matrix for source, target and output; for target and output; or three"),
     ] = "all"
+    output_bias: Annotated[bool, Doc("add a learned number to every token's score")] = False
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads:
@@ -289,7 +290,9 @@ class Transformer(Seq2Seq[DecoderState]):
         self.target = Embedder(target, position(d_model, config.max_positions), config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        self.output = nn.Linear(d_model, target_vocabulary, bias=False)
+        self.output = nn.Linear(d_model, target_vocabulary, bias=config.output_bias)
+        if config.output_bias:
+            nn.init.zeros_(self.output.bias)
         if config.share_embeddings == "none":
             nn.init.normal_(self.output.weight, std=d_model**-0.5)
         else:

@@ -26,8 +26,10 @@ def sinusoids(num_positions: int, d_model: int) -> Float[Tensor, "T D"]:
 
     Vaswani et al. 2017, section 3.5.
     """
-    position = torch.arange(num_positions, dtype=torch.float32).unsqueeze(1)
-    rate = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10_000.0) / d_model))
+    # In double precision: the rounding of an angle grows with the position.
+    position = torch.arange(num_positions, dtype=torch.float64).unsqueeze(1)
+    channel = torch.arange(0, d_model, 2, dtype=torch.float64)
+    rate = torch.exp(channel * (-math.log(10_000.0) / d_model))
     table = torch.zeros(num_positions, d_model)
     table[:, 0::2] = torch.sin(position * rate)
     table[:, 1::2] = torch.cos(position * rate[: d_model // 2])

@@ -3,4 +3,4 @@
 from typing import Literal
 
 SubwordKind = Literal["bpe", "unigram"]
-Kind = Literal["bpe", "unigram", "words", "characters", "bytes"]
+Kind = Literal["bpe", "unigram", "words", "characters", "bytes", "marian"]

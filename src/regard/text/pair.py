@@ -13,6 +13,7 @@ from regard.errors import ModelFileError
 from regard.text.byte import Bytes
 from regard.text.characters import Characters
 from regard.text.kind import Kind
+from regard.text.marian import MarianPieces
 from regard.text.normal import Form
 from regard.text.sentencepieces import SentencePieces
 from regard.text.tokeniser import Tokeniser
@@ -117,6 +118,8 @@ def _load_one(folder: Path, side: str, index: _Index) -> Tokeniser:
                 return Characters.from_bytes(content, normalise=form)
             case "bytes":
                 return Bytes(normalise=form)
+            case "marian":
+                return MarianPieces.from_bytes(content, normalise=form)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
 

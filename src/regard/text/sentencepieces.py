@@ -18,12 +18,10 @@ from regard.text.tokeniser import SPACE_MARK, SPECIAL_PIECES, Tokeniser, shown, 
 CHARACTER_COVERAGE = 0.9999
 # Part of the result (the unigram model adds floats up thread by thread), so not the machine's.
 TRAINING_THREADS = 4
-# Longer texts are cut: the trainer would pass over them or, given a word beyond 65,535
-# characters, abort the process.
+# Longer texts are cut: the trainer aborts the process on a word beyond 65,535 characters, and
+# ▁, which every text begins with, must not become too rare to be covered.
 MAX_TRAINING_CHARACTERS = 2_000
 
-# The trainer passes over lines with these, which are its own marks.
-_TRAINER_MARKS = re.compile("[\0\t\n]")
 _seeding = threading.Lock()
 
 
@@ -34,7 +32,7 @@ class SentencePieces(Tokeniser):
     2016, section 3.2); sampling leaves each merge out with probability p (BPE-dropout,
     Provilkov, Emelianenko & Voita 2020, section 3).
     `unigram`: the pieces x₁ … x_M with the largest ∏ p(xᵢ); sampling draws from
-    P(x)^α / Σ P(x')^α (Kudo 2018, sections 3.1 and 3.3).
+    P(x)^α / Σ P(x')^α (Kudo 2018, sections 3.2 and 3.3).
 
     Differs from SentencePiece out of the box in losing nothing: no normalisation inside it,
     spaces kept as they are, and unseen characters spelt in UTF-8 bytes. A ▁ in the text, which
@@ -102,7 +100,7 @@ class SentencePieces(Tokeniser):
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=_sentences(normalised(text, normalise) for text in texts),
+                sentence_iterator=_stretches(normalised(text, normalise) for text in texts),
                 model_writer=model,
                 model_type=kind,
                 vocab_size=vocab_size,
@@ -213,8 +211,7 @@ class SentencePieces(Tokeniser):
         return without_first_space(super()._joined(surfaces))
 
 
-def _sentences(texts: Iterable[str]) -> Iterator[str]:
+def _stretches(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        line = _TRAINER_MARKS.sub(" ", text)
-        for start in range(0, len(line), MAX_TRAINING_CHARACTERS):
-            yield line[start : start + MAX_TRAINING_CHARACTERS]
+        for start in range(0, len(text), MAX_TRAINING_CHARACTERS):
+            yield text[start : start + MAX_TRAINING_CHARACTERS]

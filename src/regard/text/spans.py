@@ -3,10 +3,14 @@
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import cache
 
 from regard.text.encoded import Encoded
 from regard.text.normal import Span
+
+Cut = Callable[[str], list[Span]]
+"""A way to find the words of a text: their spans, in order."""
 
 # French words that lose their vowel before the next: l'Afrique, qu'il, aujourd'hui.
 ELISIONS = "[cdjlmnst]|(?:jus|lors|puis|quoi|pres|quel)?qu|entr|aujourd"
@@ -24,13 +28,18 @@ def word_spans(text: str) -> list[Span]:
     return [match.span() for match in _word().finditer(text)]
 
 
-def piece_words(encoded: Encoded) -> list[int]:
-    """For each piece the index, in `word_spans(encoded.text)`, of the word it belongs to.
+def token_spans(text: str) -> list[Span]:
+    """The words of a text that was tokenised before: what stands between spaces."""
+    return [match.span() for match in re.finditer("[^ ]+", text)]
+
+
+def piece_words(encoded: Encoded, cut: Cut = word_spans) -> list[int]:
+    """For each piece the index, in `cut(encoded.text)`, of the word it belongs to.
 
     A piece that reaches over several words belongs to the first; one of nothing but white
     space to the word that follows it, or the last. -1 where the text has no word.
     """
-    starts = [start for start, _ in word_spans(encoded.text)]
+    starts = [start for start, _ in cut(encoded.text)]
     words: list[int] = []
     for start, end in encoded.offsets:
         surface = encoded.text[start:end]
@@ -50,7 +59,7 @@ def _word() -> re.Pattern[str]:
     letter = rf"[\w{marks}]"
     return re.compile(
         rf"""
-          (?<!\w) (?i:{ELISIONS}) ['’] (?=\w)
+          (?i:{ELISIONS}) ['’] (?=\w)
         | (?<=\w) ['’] (?i:{CLITICS}) (?!\w)
         | (?:[^\W\d_]\.){{2,}}
         | \d+ (?:[.,:]\d+)+ {letter}*

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from regard.text.encoded import Encoded
 from regard.text.kind import Kind
@@ -22,10 +21,11 @@ class Tokeniser(ABC):
     which no file can hold, is read as U+FFFD.
     """
 
-    pad: ClassVar[int] = 0
-    unk: ClassVar[int] = 1
-    bos: ClassVar[int] = 2
-    eos: ClassVar[int] = 3
+    # Those that Regard learns have these ids; an imported vocabulary has its own.
+    pad: int = 0
+    unk: int = 1
+    bos: int = 2
+    eos: int = 3
 
     def __init__(self, *, sampling: float = 0.0, normalise: Form = "none") -> None:
         self.sampling = sampling

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.text.byte import Bytes
 from regard.text.characters import Characters
 from regard.text.config import TextConfig
@@ -19,7 +19,7 @@ def train_tokenisers(
     """One tokeniser for both sides, or one for each. Same text and config, same files.
 
     Raises:
-        ConfigError: if the vocabulary is too small for the text.
+        ConfigError: if the vocabulary is too small for the text, or the kind cannot be learnt.
         DataError: if there is no text.
     """
     if config.joint:
@@ -34,6 +34,10 @@ def train_tokenisers(
 def _train(config: TextConfig, texts: Iterable[str], name: str) -> Tokeniser:
     if config.kind == "bytes":
         return Bytes(normalise=config.normalise)
+    if config.kind == "marian":
+        raise ConfigError(
+            'text.kind = "marian" is only ever imported; to learn from text set "bpe" or "unigram"'
+        )
     filled: Iterator[str] = (text for text in texts if text and not text.isspace())
     first = next(filled, None)
     if first is None:

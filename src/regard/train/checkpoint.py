@@ -38,11 +38,9 @@ def save_checkpoint(
     """Write `step-N` with everything training needs to go on as if never interrupted."""
     folder = run / f"step-{progress.step}"
     state = optimiser_tensors(optimiser, model.named_parameters()) | _random_state()
-    # A folder of that name is a damaged one, which resuming passed over.
-    shutil.rmtree(folder, ignore_errors=True)
     with sealing(folder) as temporary:
-        save_file(model_tensors(model), temporary / WEIGHTS)
-        save_file(state, temporary / STATE)
+        _save_tensors(model_tensors(model), temporary / WEIGHTS)
+        _save_tensors(state, temporary / STATE)
         _write_json(temporary / PROGRESS, asdict(progress))
     return folder
 
@@ -62,7 +60,7 @@ def restore_checkpoint(
 def save_weights(folder: Path, tensors: dict[str, Tensor], scores: Scores) -> None:
     """Write weights that are for use, not for going on, with the scores they reached."""
     with sealing(folder) as temporary:
-        save_file(tensors, temporary / WEIGHTS)
+        _save_tensors(tensors, temporary / WEIGHTS)
         _write_json(temporary / SCORES, asdict(scores))
 
 
@@ -116,8 +114,8 @@ def average_weights(folders: Iterable[Path]) -> dict[str, Tensor]:
     """The mean of several checkpoints' weights (Vaswani et al. 2017, section 6.1)."""
     every = [load_file(folder / WEIGHTS) for folder in folders]
     return {
-        name: torch.stack([tensors[name].double() for tensors in every]).mean(0).float()
-        for name in every[0]
+        name: torch.stack([tensors[name].double() for tensors in every]).mean(0).to(first.dtype)
+        for name, first in every[0].items()
     }
 
 
@@ -129,6 +127,19 @@ def checkpoints(run: Path, kind: str = "step") -> list[Path]:
         if (match := re.fullmatch(rf"{kind}-(\d+)", path.name))
     ]
     return [path for _, path in sorted(numbered)]
+
+
+def intact_checkpoints(run: Path, kind: str = "step") -> list[Path]:
+    """The checkpoints of a kind that verify, oldest first."""
+    return [folder for folder in checkpoints(run, kind) if _is_intact(folder)]
+
+
+def _is_intact(folder: Path) -> bool:
+    try:
+        verify(folder)
+    except ModelFileError:
+        return False
+    return True
 
 
 def newest_checkpoint(run: Path, kind: str = "step", warn: Warn = lambda line: None) -> Path | None:
@@ -143,6 +154,27 @@ def newest_checkpoint(run: Path, kind: str = "step", warn: Warn = lambda line: N
         else:
             return folder
     return None
+
+
+def forget_later(folder: Path) -> None:
+    """Remove the checkpoints after this one: damaged ones, which resuming passed over.
+
+    Otherwise they would count among the newest, and intact ones be removed in their place.
+    """
+    found = checkpoints(folder.parent)
+    for later in found[found.index(folder) + 1 :]:
+        shutil.rmtree(later)
+
+
+def drop_interim(newest: Path, save_every: int) -> None:
+    """Remove the checkpoints before this one that only an interruption made.
+
+    An unbroken run has none such, and should not keep and average others than a resumed one.
+    """
+    for folder in checkpoints(newest.parent):
+        is_interim = int(folder.name.removeprefix("step-")) % save_every != 0
+        if is_interim and folder != newest:
+            shutil.rmtree(folder)
 
 
 def prune(run: Path, keep: int, kind: str = "step") -> None:
@@ -163,6 +195,13 @@ def _restore_random_state(states: dict[str, Tensor]) -> None:
     torch.set_rng_state(states.pop("random/cpu"))
     for key, state in states.items():
         torch.cuda.set_rng_state(state, int(key.removeprefix("random/cuda")))
+
+
+def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    try:
+        save_file(tensors, path)
+    except SafetensorError as error:  # so it calls a full disk
+        raise OSError(str(error)) from None
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

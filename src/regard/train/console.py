@@ -89,7 +89,7 @@ def announce(console: Console, folder: Path, trainer: Trainer) -> None:
     expected = estimate(trainer.model, trainer.batches, trainer.config)
     left = 1 - trainer.progress.step / trainer.config.steps
     console.print(
-        f"[bold]{folder}[/]: {trainer.model.num_parameters():,} parameters, "
+        f"[bold]{escape(str(folder))}[/]: {trainer.model.num_parameters():,} parameters, "
         f"{trainer.batches.num_examples:,} pairs"
         + (
             f" ({trainer.batches.num_left_out:,} longer than train.max_length left out)"

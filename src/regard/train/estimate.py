@@ -36,14 +36,14 @@ def estimate(model: Seq2Seq[Any], batches: Batches, config: TrainConfig) -> Esti
     The first is not timed. Adam keeps two more numbers a parameter, which are added to the
     memory. Neither the model nor the random state is touched.
     """
-    random_state = torch.get_rng_state()
     trial = copy.deepcopy(model).train()
     elapsed = []
-    for batch in islice(batches.epoch(0), NUM_BATCHES):
-        started = time.perf_counter()
-        batch_loss(trial, batch, config.label_smoothing).smoothed.backward()
-        elapsed.append(time.perf_counter() - started)
-    torch.set_rng_state(random_state)
+    device = model.output.weight.device
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        for batch in islice(batches.epoch(0), NUM_BATCHES):
+            started = time.perf_counter()
+            batch_loss(trial, batch, config.label_smoothing).smoothed.backward()
+            elapsed.append(time.perf_counter() - started)
     timed = elapsed[1:] or elapsed
     per_batch = sum(timed) / len(timed)
     adam = 2 * 4 * model.num_parameters()

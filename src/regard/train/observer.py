@@ -4,7 +4,7 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from regard.errors import ConfigError
 from regard.train.progress import Scores
@@ -44,6 +44,7 @@ class Shown:
     translation: str
 
 
+@runtime_checkable
 class Observer(Protocol):
     """Told of everything, returns nothing, changes nothing."""
 
@@ -70,7 +71,8 @@ class JsonLog:
     def __init__(self, path: Path, step: int) -> None:
         kept = []
         if path.exists():
-            lines = path.read_text("utf-8").splitlines()
+            # Not splitlines: a translation may hold U+2028 and other ends of lines.
+            lines = path.read_text("utf-8", errors="replace").split("\n")
             kept = [line for line in lines if _step_of(line) <= step]
         temporary = path.with_suffix(".tmp")
         temporary.write_text("".join(line + "\n" for line in kept), "utf-8")
@@ -107,16 +109,16 @@ def _step_of(line: str) -> float:
 
 
 class TensorBoard:
-    """The same numbers as TensorBoard events."""
+    """The same numbers as TensorBoard events; opened at a step, those after it are hidden."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, step: int) -> None:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise ConfigError(
                 "train.tensorboard = true needs TensorBoard; pip install 'regard[tensorboard]'"
             ) from None
-        self._writer = SummaryWriter(str(folder))
+        self._writer = SummaryWriter(str(folder), purge_step=step + 1)
 
     def on_step(self, report: StepReport) -> None:
         for name in ("loss", "nll", "learning_rate", "gradient_norm"):

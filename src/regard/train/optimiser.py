@@ -53,4 +53,5 @@ def restore_optimiser(
         is_scalar = what == "step"
         if parameter is None or (not is_scalar and tensor.shape != parameter.shape):
             raise ModelFileError(f"the optimiser's state {key!r} does not fit the model")
-        optimiser.state[parameter][what] = tensor.to(parameter.device)
+        # A copy: what was loaded is a map of a file that will be removed.
+        optimiser.state[parameter][what] = tensor.to(parameter.device, copy=True)

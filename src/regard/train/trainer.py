@@ -12,12 +12,16 @@ import numpy as np
 import torch
 
 from regard.data.batching import Batch, Batches
-from regard.errors import RegardError
+from regard.errors import ModelFileError, RegardError
 from regard.models.interface import Seq2Seq
 from regard.train.checkpoint import (
+    Warn,
     average_weights,
     checkpoints,
+    drop_interim,
     fill,
+    forget_later,
+    intact_checkpoints,
     model_tensors,
     newest_checkpoint,
     prune,
@@ -69,12 +73,22 @@ class Trainer:
         self.progress = Progress()
         self.is_stopping = False
 
-    def resume(self) -> bool:
-        """Go back to the newest checkpoint that verifies; False if there is none."""
-        folder = newest_checkpoint(self.run, warn=self._tell)
+    def resume(self, warn: Warn = lambda line: None) -> bool:
+        """Go back to the newest checkpoint that verifies; False if there is none at all.
+
+        Args:
+            warn: told of damaged checkpoints, which are passed over and removed.
+
+        Raises:
+            ModelFileError: there are checkpoints, and all are damaged.
+        """
+        folder = newest_checkpoint(self.run, warn=warn)
         if folder is None:
+            if checkpoints(self.run):
+                raise ModelFileError(f"{self.run}: every checkpoint is damaged; start another run")
             return False
         self.progress = restore_checkpoint(folder, self.model, self.optimiser)
+        forget_later(folder)
         return True
 
     def stop(self) -> None:
@@ -98,7 +112,8 @@ class Trainer:
                 self._validate()
                 is_last = is_last or self._is_out_of_patience()
             if progress.step % config.save_every == 0 or is_last or self.is_stopping:
-                save_checkpoint(self.run, self.model, self.optimiser, progress)
+                saved = save_checkpoint(self.run, self.model, self.optimiser, progress)
+                drop_interim(saved, config.save_every)
                 prune(self.run, config.keep)
             if self.is_stopping:
                 return
@@ -146,9 +161,10 @@ class Trainer:
         """Add the gradient of one batch; return its part of the loss a token."""
         loss = batch_loss(self.model, batch, self.config.label_smoothing)
         smoothed = loss.smoothed / num_tokens
-        self._check_finite("loss", float(smoothed), [batch])
+        value = float(smoothed.detach())
+        self._check_finite("loss", value, [batch])
         smoothed.backward()
-        return float(smoothed), float(loss.nll) / num_tokens
+        return value, float(loss.nll) / num_tokens
 
     def _clip(self, batches: Sequence[Batch]) -> float:
         """Shorten the gradient to `clip`, if that is not 0; return its norm before."""
@@ -160,14 +176,15 @@ class Trainer:
     def _check_finite(self, what: str, value: float, batches: Sequence[Batch]) -> None:
         if math.isfinite(value):
             return
-        lines = np.concatenate([batch.indices for batch in batches]) + 1
-        some = ", ".join(f"{line:,}" for line in sorted(lines.tolist())[:5])
+        # Counted as the store counts: without the lines that reading or holding out left out.
+        pairs = np.concatenate([batch.indices for batch in batches]) + 1
+        some = ", ".join(f"{pair:,}" for pair in sorted(pairs.tolist())[:5])
         saved = checkpoints(self.run)
         raise RegardError(
             f"step {self.progress.step + 1:,}: the {what} is {value} "
-            f"({len(lines):,} pairs, of lines {some}{' …' if len(lines) > 5 else ''}); "
+            f"(training pairs {some}{f' … of {len(pairs):,}' if len(pairs) > 5 else ''}); "
             f"nothing was updated, the last checkpoint is {saved[-1].name if saved else 'none'}; "
-            "lower train.learning_rate, or look at those lines"
+            "lower train.learning_rate, or look at those pairs"
         )
 
     def _stream(self) -> Iterator[Batch]:
@@ -198,11 +215,11 @@ class Trainer:
 
     def _average(self) -> None:
         """Average the newest checkpoints and keep the result beside the best."""
-        folders = checkpoints(self.run)[-self.config.average :] if self.config.average else []
-        if len(folders) < 2:
-            return
         target = self.run / f"averaged-{self.progress.step}"
-        if target.exists():
+        if self.config.average < 2 or target.exists():
+            return
+        folders = intact_checkpoints(self.run)[-self.config.average :]
+        if len(folders) < 2:
             return
         tensors = average_weights(folders)
         averaged = copy.deepcopy(self.model)

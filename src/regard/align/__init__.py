@@ -1,0 +1,1 @@
+"""Statistical word alignment: who translates whom, learned from pairs of sentences alone."""

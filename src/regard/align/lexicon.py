@@ -1,0 +1,248 @@
+"""A table p(target word | source word), sparse, and its file."""
+
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from regard.align.bitext import NULL, UNKNOWN, Bitext
+from regard.errors import ModelFileError
+
+FORMAT = 1
+
+SMOOTHING = 0.01
+"""Added to the count of every word pair, seen or not (Moore 2004)."""
+
+FLOOR = 1e-10
+"""The least probability of a pair without smoothing: no word rules an alignment out."""
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """How a word is translated, with probabilities.
+
+    Attributes:
+        source_words: by number; the first is NULL.
+        target_words: by number.
+        keys: ascending; the pair (s, t) has the key s · V_target + t.
+        probabilities: p(t | s) of each pair.
+        unseen: for each source word the probability of any target word without a pair.
+    """
+
+    source_words: tuple[str, ...]
+    target_words: tuple[str, ...]
+    keys: Int64[np.ndarray, " P"]
+    probabilities: Float64[np.ndarray, " P"]
+    unseen: Float64[np.ndarray, " V"]
+
+    @classmethod
+    def uniform(cls, bitext: Bitext) -> "Lexicon":
+        """Every target word is as probable as any other."""
+        level = 1 / len(bitext.target_words)
+        return cls(
+            bitext.source_words,
+            bitext.target_words,
+            bitext.keys,
+            np.full(len(bitext.keys), level),
+            np.full(len(bitext.source_words), level),
+        )
+
+    def fitted(self, counts: Float64[np.ndarray, " P"], smoothing: float) -> "Lexicon":
+        """The same pairs with probabilities from counts.
+
+            p(t | s) = (c(s, t) + n) / (c(s) + n · V_target)
+
+        With n = 0 it is the maximum of likelihood, with n > 0 that of likelihood times a
+        Dirichlet prior. Without it a rare source word attracts all that its frequent
+        neighbours do not explain (Moore 2004, section 4).
+        """
+        rows = self.keys // len(self.target_words)
+        totals = np.bincount(rows, counts, len(self.source_words))
+        # A word that was never counted has zeros, not NaN.
+        tiny = np.finfo(np.float64).tiny
+        totals = np.maximum(totals + smoothing * len(self.target_words), tiny)
+        return Lexicon(
+            self.source_words,
+            self.target_words,
+            self.keys,
+            (counts + smoothing) / totals[rows],
+            smoothing / totals,
+        )
+
+    @cached_property
+    def source_index(self) -> dict[str, int]:
+        """The number of each source word."""
+        return {word: number for number, word in enumerate(self.source_words)}
+
+    @cached_property
+    def target_index(self) -> dict[str, int]:
+        """The number of each target word."""
+        return {word: number for number, word in enumerate(self.target_words)}
+
+    def __len__(self) -> int:
+        """How many word pairs have a probability."""
+        return len(self.keys)
+
+    def table(
+        self, source: Int64[np.ndarray, "N I1"], target: Int64[np.ndarray, "N J"]
+    ) -> Float64[np.ndarray, "N J I1"]:
+        """p(t | s) for every pair of words of each sentence pair, at least `FLOOR`.
+
+        An unknown source word may become anything: 1 / V_target.
+        """
+        width = len(self.target_words)
+        unseen = np.where(source == UNKNOWN, 1 / width, self.unseen[source])[:, None, :]  # N 1 I1
+        keys = source[:, None, :] * width + target[:, :, None]  # N J I1
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        is_seen = self.keys[places] == keys
+        is_seen &= (source != UNKNOWN)[:, None, :] & (target != UNKNOWN)[:, :, None]
+        found: Float64[np.ndarray, "N J I1"] = np.maximum(
+            np.where(is_seen, self.probabilities[places], unseen), FLOOR
+        )
+        return found
+
+    def translations(self, word: str, limit: int | None = None) -> list[tuple[str, float]]:
+        """The target words of a source word with their probabilities, most probable first."""
+        source = self.source_index.get(word)
+        if source is None:
+            return []
+        width = len(self.target_words)
+        first, last = np.searchsorted(self.keys, [source * width, (source + 1) * width])
+        row = self.probabilities[first:last]
+        order = np.argsort(-row, kind="stable")[:limit]
+        return [
+            (self.target_words[self.keys[first + place] - source * width], float(row[place]))
+            for place in order
+        ]
+
+    def keep_best(self, limit: int) -> "Lexicon":
+        """Only the most probable target words of each source word: a shortlist."""
+        rows = self.keys // len(self.target_words)
+        order = np.lexsort((-self.probabilities, rows))
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        rank = np.arange(len(rows)) - np.repeat(starts, np.diff(starts, append=len(rows)))
+        kept = np.sort(order[rank < limit])
+        return Lexicon(
+            self.source_words,
+            self.target_words,
+            self.keys[kept],
+            self.probabilities[kept],
+            self.unseen,
+        )
+
+    def save(self, path: Path) -> None:
+        """Write the table to a file: a zip of plain arrays, no pickle.
+
+        Raises:
+            ModelFileError: it cannot be written.
+        """
+        try:
+            with path.open("wb") as stream:
+                np.savez_compressed(
+                    stream,
+                    format=np.array(FORMAT),
+                    source_words=_packed(self.source_words),
+                    target_words=_packed(self.target_words),
+                    keys=self.keys,
+                    probabilities=self.probabilities,
+                    unseen=self.unseen,
+                )
+        except OSError as error:
+            raise ModelFileError(f"{path}: cannot be written ({error.strerror})") from None
+
+    @classmethod
+    def load(cls, path: Path) -> "Lexicon":
+        """Read what `save` wrote.
+
+        Raises:
+            ModelFileError: it is missing, damaged or not a lexicon.
+        """
+        arrays = _read(path)
+        source_words = _unpacked(arrays["source_words"], path)
+        target_words = _unpacked(arrays["target_words"], path)
+        keys, probabilities, unseen = arrays["keys"], arrays["probabilities"], arrays["unseen"]
+        fault = _fault(source_words, target_words, keys, probabilities, unseen)
+        if fault:
+            raise ModelFileError(f"{path}: {fault}; make the lexicon again with `regard align`")
+        return cls(source_words, target_words, keys, probabilities, unseen)
+
+
+_DTYPES = {
+    "format": (np.int64, 0),
+    "source_words": (np.uint8, 1),
+    "target_words": (np.uint8, 1),
+    "keys": (np.int64, 1),
+    "probabilities": (np.float64, 1),
+    "unseen": (np.float64, 1),
+}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The arrays of a file, each of the type and rank it should have."""
+    again = "expected a lexicon written by `regard align --lexicon`"
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            missing = [name for name in _DTYPES if name not in file]
+            arrays = {name: file[name] for name in _DTYPES if name in file}
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (ValueError, EOFError, TypeError, RuntimeError, zlib.error, zipfile.BadZipFile):
+        raise ModelFileError(f"{path}: is damaged or no lexicon; {again}") from None
+    if missing:
+        raise ModelFileError(f"{path}: has no array {missing[0]!r}; {again}")
+    for name, (dtype, rank) in _DTYPES.items():
+        if arrays[name].dtype != dtype or arrays[name].ndim != rank:
+            raise ModelFileError(f"{path}: the array {name!r} is of another kind; {again}")
+    if int(arrays["format"]) != FORMAT:
+        raise ModelFileError(
+            f"{path}: has format {int(arrays['format'])}, this version reads {FORMAT}; make the "
+            "lexicon again with `regard align`"
+        )
+    return arrays
+
+
+def _fault(
+    source_words: Sequence[str],
+    target_words: Sequence[str],
+    keys: Int64[np.ndarray, " P"],
+    probabilities: Float64[np.ndarray, " Q"],
+    unseen: Float64[np.ndarray, " U"],
+) -> str:
+    """What is wrong with a table, in words; empty where nothing is."""
+    width, height = len(target_words), len(source_words)
+    if source_words[0] != NULL:
+        return "the first source word is not the empty one"
+    if len(set(source_words)) < height or len(set(target_words)) < width:
+        return "a word is listed twice"
+    if not len(keys) or len(keys) != len(probabilities):
+        return f"{len(keys):,} word pairs have {len(probabilities):,} probabilities"
+    if keys[0] < 0 or keys[-1] >= width * height or (np.diff(keys) <= 0).any():
+        return "the word pairs are out of order"
+    if len(unseen) != height:
+        return f"{height:,} source words have {len(unseen):,} probabilities of unseen words"
+    num_seen = np.bincount(keys // width, minlength=height)
+    sums = np.bincount(keys // width, probabilities, height) + (width - num_seen) * unseen
+    # Written so that NaN is refused too.
+    if not ((probabilities >= 0).all() and (unseen >= 0).all() and (sums <= 1 + 1e-6).all()):
+        return "the probabilities of a source word are not a distribution"
+    return ""
+
+
+def _packed(words: Sequence[str]) -> np.ndarray:
+    """Words as the bytes of one text, a word a line."""
+    return np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def _unpacked(array: np.ndarray, path: Path) -> tuple[str, ...]:
+    try:
+        return tuple(array.tobytes().decode("utf-8", "surrogatepass").split("\n"))
+    except UnicodeDecodeError:
+        raise ModelFileError(
+            f"{path}: its words are not UTF-8; make the lexicon again with `regard align`"
+        ) from None

@@ -1,0 +1,129 @@
+"""`regard convert`: to and from the folders of other programs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from regard.convert.parcel import Parcel
+
+Format = Literal["marian", "ctranslate2", "regard"]
+
+# The one checkpoint of an imported run; no validation has seen it.
+IMPORTED = "best-0"
+
+
+def convert(
+    source: Path,
+    target: Path,
+    /,
+    *,
+    to: Format,
+    checkpoint: str | None = None,
+) -> None:
+    """Turn a run folder into another program's, or a Marian folder into a run folder.
+
+    What the source is, is found out: a run folder, or a folder of Hugging Face's MarianMTModel
+    with model.safetensors. CTranslate2's format is written only.
+
+    Args:
+        source: the folder to read.
+        target: the folder to write; it must not exist.
+        to: marian, ctranslate2 or regard.
+        checkpoint: which weights of a run folder: best, averaged, last, or a folder's name.
+    """
+    from regard.convert.ctranslate import write_ctranslate2
+    from regard.convert.marian import write_marian
+
+    parcel = _read(source, checkpoint)
+    match to:
+        case "marian":
+            write_marian(parcel, target)
+        case "ctranslate2":
+            write_ctranslate2(parcel, target)
+        case "regard":
+            _write_run(parcel, target)
+    print(f"{target}: {sum(t.numel() for t in parcel.tensors.values()):,} parameters")
+    for line in _losses(parcel, to):
+        _warn(line)
+
+
+def _read(folder: Path, checkpoint: str | None) -> "Parcel":
+    from regard.build import RUN_FILE
+    from regard.convert.marian import is_marian, read_marian
+    from regard.errors import ConfigError, ModelFileError
+
+    if (folder / RUN_FILE).is_file():
+        return _read_run(folder, checkpoint)
+    if checkpoint is not None:
+        raise ConfigError(f"--checkpoint {checkpoint}: {folder} is not a run folder")
+    if is_marian(folder):
+        return read_marian(folder)
+    raise ModelFileError(
+        f"{folder}: neither a run folder (no {RUN_FILE}) nor a Marian folder (no config.json)"
+    )
+
+
+def _read_run(folder: Path, checkpoint: str | None) -> "Parcel":
+    from regard.api import choose_checkpoint
+    from regard.build import build_model, open_run
+    from regard.convert.parcel import Parcel
+    from regard.train.checkpoint import load_weights, model_tensors
+
+    run = open_run(folder)
+    model = build_model(run.config.model, run.tokenisers)
+    load_weights(model, choose_checkpoint(run, checkpoint, _warn))
+    return Parcel(
+        model=run.config.model,
+        tensors=model_tensors(model),
+        tokenisers=run.tokenisers,
+        decoding=run.config.decoding,
+        source_language=run.config.data.source_language,
+        target_language=run.config.data.target_language,
+    )
+
+
+def _write_run(parcel: "Parcel", folder: Path) -> None:
+    from safetensors.torch import save_file
+
+    from regard.build import RUN_FILE, TOKENISER
+    from regard.config import RunConfig, write_config
+    from regard.data.config import DataConfig
+    from regard.sealed import sealing
+    from regard.text.config import TextConfig
+    from regard.train.checkpoint import WEIGHTS
+
+    tokenisers = parcel.tokenisers
+    config = RunConfig(
+        data=DataConfig(
+            source_language=parcel.source_language, target_language=parcel.target_language
+        ),
+        text=TextConfig(
+            kind=tokenisers.source.kind,
+            vocab_size=max(len(tokenisers.source), len(tokenisers.target)),
+            # Two SentencePiece models may number their pieces by one vocabulary.
+            joint=tokenisers.joint or parcel.model.share_embeddings == "all",
+        ),
+        model=parcel.model,
+        decoding=parcel.decoding,
+    )
+    with sealing(folder) as temporary:
+        (temporary / RUN_FILE).write_text(write_config(config), "utf-8")
+        tokenisers.save(temporary / TOKENISER)
+        with sealing(temporary / IMPORTED) as weights:
+            save_file(parcel.tensors, weights / WEIGHTS)
+
+
+def _losses(parcel: "Parcel", to: Format) -> list[str]:
+    """What the other program will not do as Regard does."""
+    lines = []
+    if to != "regard" and parcel.tokenisers.source.normalise != "none":
+        lines.append("the other program does not normalise text to NFKC; do so before it")
+    if to == "marian" and parcel.decoding.penalty != "length":
+        lines.append("Marian has no GNMT length penalty; generation_config.json says length ** 1.0")
+    return lines
+
+
+def _warn(line: str) -> None:
+    import sys
+
+    print(f"regard: {line}", file=sys.stderr)

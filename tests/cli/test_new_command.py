@@ -1,0 +1,37 @@
+"""`regard new`, as it is typed."""
+
+from pathlib import Path
+
+import pytest
+
+from regard.cli import main
+from regard.config import RunConfig, parse_config, read_config
+from regard.models.transformer import PRESETS
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_run_file_is_the_preset_with_all_defaults(tmp_path: Path, preset: str) -> None:
+    path = tmp_path / "mine.toml"
+    assert main(["new", str(path), "--preset", preset]) == 0
+    assert read_config(path) == RunConfig(model=PRESETS[preset])
+
+
+def test_a_dash_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "-"]) == 0
+    printed = capsys.readouterr().out
+    assert parse_config(printed, "-").model == PRESETS["tiny"]
+
+
+def test_what_to_do_next_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.toml"
+    main(["new", str(path)])
+    assert capsys.readouterr().out == f"{path}: set data.train, then `regard train {path}`\n"
+
+
+def test_force_overwrites(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("precious", "utf-8")
+    assert main(["new", str(path)]) == 2
+    assert path.read_text("utf-8") == "precious"
+    assert main(["new", str(path), "--force"]) == 0
+    assert read_config(path) == RunConfig(model=PRESETS["tiny"])

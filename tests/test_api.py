@@ -1,0 +1,360 @@
+"""What a notebook uses."""
+
+import json
+import os
+import pickle
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load as parse
+
+import regard
+from regard.api import Translator, choose_checkpoint, load
+from regard.build import create_run, open_run
+from regard.errors import ConfigError, ModelFileError
+from regard.lens.capture import capture
+from regard.sealed import sealing
+from regard.text.config import TextConfig
+from regard.train.checkpoint import WEIGHTS, save_weights
+from regard.train.progress import Scores
+from tests.little_corpus import little_run, sentences, write_corpus
+
+SENTENCE = "Jane visite l'Afrique en septembre."
+OTHERS = [source for source, _ in sentences()[::17]]
+
+
+def reseal(folder: Path, name: str, content: bytes) -> None:
+    """Replace a file, with a manifest that is true of the new content."""
+    files = {f.name: f.read_bytes() for f in folder.iterdir() if f.name != "manifest.json"}
+    shutil.rmtree(folder)
+    with sealing(folder) as temporary:
+        for each, old in files.items():
+            (temporary / each).write_bytes(content if each == name else old)
+
+
+# ------------------------------------------------------------------------------ translating
+
+
+def test_the_package_offers_load_without_importing_it_first(trained_run: Path) -> None:
+    assert regard.load is load
+    with pytest.raises(AttributeError, match="has no attribute 'absent'"):
+        _ = regard.absent
+
+
+def test_training_has_taught_it_something(translator: Translator) -> None:
+    found = translator.translate([source for source, _ in sentences()], beam=1, align=False)
+    right = sum(t.text == target for t, (_, target) in zip(found, sentences(), strict=True))
+    assert right > len(found) / 10
+
+
+def test_one_text_gives_one_translation_and_many_a_list(translator: Translator) -> None:
+    one = translator.translate(SENTENCE)
+    (listed,) = translator.translate([SENTENCE])
+    assert one.source == listed.source == SENTENCE
+    assert one.text == listed.text
+    assert one.score == listed.score
+
+
+def test_no_text_gives_no_translation(translator: Translator) -> None:
+    assert translator.translate([]) == []
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \u2028"])
+def test_an_empty_text_stays_empty(translator: Translator, text: str) -> None:
+    found = translator.translate(text)
+    assert (found.source, found.text, found.sentences, found.score) == (text, "", (), 0.0)
+    assert (found.alignment, found.attention, found.pieces) == ((), (), ())
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_batch_equals_its_sentences_in_order(translator: Translator, beam: int) -> None:
+    together = translator.translate(OTHERS, beam=beam, batch_tokens=64)
+    alone = [translator.translate(text, beam=beam) for text in OTHERS]
+    assert [t.source for t in together] == OTHERS
+    assert [t.text for t in together] == [t.text for t in alone]
+    assert [t.score for t in together] == pytest.approx([t.score for t in alone], abs=1e-4)
+
+
+def test_a_paragraph_keeps_the_white_space_between_its_sentences(translator: Translator) -> None:
+    first, second = "Jane voit un livre.", "Elle aime la gare."
+    found = translator.translate(f"  {first}\n\n {second} ")
+    assert len(found.sentences) == 2
+    assert found.text == "\n\n ".join(translator.translate(s).text for s in (first, second))
+
+
+def test_a_text_taken_whole_is_one_sentence(translator: Translator) -> None:
+    text = "Jane voit un livre. Elle aime la gare."
+    found = translator.translate(f" {text} ", split_sentences=False)
+    assert [sentence.source.text for sentence in found.sentences] == [text]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.text(max_size=20))
+def test_any_text_is_answered(translator: Translator, text: str) -> None:
+    found = translator.translate(text, beam=1)
+    assert found.source == text
+    json.dumps(found.to_json())
+
+
+def test_the_progress_of_all_sentences_is_told(translator: Translator) -> None:
+    told: list[int] = []
+    translator.translate(OTHERS, beam=1, batch_tokens=40, progress=told.append)
+    assert sum(told) == len(OTHERS)
+    assert len(told) > 1
+
+
+# ------------------------------------------------------------------------------ options
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beem": 4}, "unknown option beem; did you mean beam?"),
+        ({"beam": 0}, "decoding.beam = 0: input should be greater than 0"),
+        ({"n_best": 5, "beam": 2}, "n_best = 5 is more than beam = 2"),
+        ({"top_p": 2.0}, "decoding.top_p = 2.0: input should be less than or equal to 1"),
+    ],
+)
+def test_a_wrong_option_is_one_line(
+    translator: Translator, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        translator.translate(SENTENCE, **options)
+    assert message in str(caught.value)
+
+
+def test_n_best_are_different_and_ordered(translator: Translator) -> None:
+    (found,) = translator.translate(SENTENCE, beam=4, n_best=3).sentences
+    scores = [candidate.score for candidate in found.candidates]
+    assert len({candidate.target.ids for candidate in found.candidates}) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert len(found.to_json()["n_best"]) == 3
+
+
+def test_a_prefix_begins_every_translation(translator: Translator) -> None:
+    for found in translator.translate(OTHERS, prefix="my friend"):
+        assert found.text.startswith("my friend")
+
+
+def test_samples_come_again_with_their_seed_and_differ_without(translator: Translator) -> None:
+    def samples(seed: int) -> list[str]:
+        found = translator.translate(OTHERS, sample=True, temperature=2.0, seed=seed)
+        return [t.text for t in found]
+
+    assert samples(3) == samples(3) != samples(4)
+
+
+def test_several_samples_have_the_attention_of_the_best(translator: Translator) -> None:
+    options: dict[str, Any] = {"sample": True, "temperature": 1.5}
+    many = translator.translate(SENTENCE, attention=True, n_best=4, seed=5, **options).sentences[0]
+    ones = [
+        translator.translate(SENTENCE, attention=True, seed=5 + n, **options).sentences[0]
+        for n in range(4)
+    ]
+    expected = max(ones, key=lambda one: one.best.score)
+    assert many.best == expected.best
+    assert many.attention is not None and expected.attention is not None
+    assert torch.equal(many.attention.weights["cross"], expected.attention.weights["cross"])
+    assert [c.score for c in many.candidates] == sorted(
+        (one.best.score for one in ones), reverse=True
+    )
+
+
+# ------------------------------------------------------------------------------ attention
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4}, {"sample": True}], ids=str)
+def test_the_attention_equals_that_of_teacher_forcing(
+    translator: Translator, options: dict[str, Any]
+) -> None:
+    (found,) = translator.translate(SENTENCE, attention=True, **options).sentences
+    record = found.attention
+    assert record is not None
+    model, (source, target) = translator.models[0], (translator.tokenisers.source, found.best)
+    source_ids = torch.tensor([[*found.source.ids, source.eos]])
+    target_ids = torch.tensor([[source.bos, *target.target.ids]])
+    with torch.inference_mode(), capture(model) as seen:
+        memory = model.encode(source_ids, torch.ones_like(source_ids, dtype=torch.bool))
+        model.decode(memory, target_ids, torch.ones_like(target_ids, dtype=torch.bool))
+    sites = {
+        "encoder": "encoder.layers.0.self_attention",
+        "decoder": "decoder.layers.0.self_attention",
+        "cross": "decoder.layers.0.cross_attention",
+    }
+    for kind, weights in record.weights.items():
+        torch.testing.assert_close(weights, seen.calls[sites[kind]][0], atol=1e-5, rtol=1e-4)
+
+
+def test_attention_has_a_row_for_every_piece_and_sums_to_one(translator: Translator) -> None:
+    for found in translator.translate(OTHERS, attention=True):
+        (sentence,), (record,) = found.sentences, found.attention
+        num_source, num_target = len(sentence.source.ids) + 1, len(sentence.best.target.ids) + 1
+        assert len(record.source) == num_source and len(record.target) == num_target
+        assert record.weights["encoder"].shape == (1, 2, num_source, num_source)
+        assert record.weights["decoder"].shape == (1, 2, num_target, num_target)
+        assert record.weights["cross"].shape == (1, 2, num_target, num_source)
+        for weights in record.weights.values():
+            torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+
+
+def test_watched_equals_unwatched(translator: Translator) -> None:
+    watched = translator.translate(OTHERS, attention=True)
+    unwatched = translator.translate(OTHERS, align=False)
+    assert [t.text for t in watched] == [t.text for t in unwatched]
+    assert all(not t.attention and not t.alignment for t in unwatched)
+
+
+def test_alignments_name_words_that_exist(translator: Translator) -> None:
+    for found in translator.translate(OTHERS):
+        (sentence,) = found.sentences
+        assert sentence.alignment is not None
+        assert sorted(j for _, j in found.alignment) == list(range(len(sentence.alignment.target)))
+        assert all(0 <= i < len(sentence.alignment.source) for i, _ in found.alignment)
+
+
+def test_the_words_of_a_paragraph_are_counted_through(translator: Translator) -> None:
+    found = translator.translate("Jane voit un livre. Elle aime la gare. Mon ami cherche un livre.")
+    alignments = [s.alignment for s in found.sentences if s.alignment is not None]
+    assert len(alignments) == 3
+    source = [word for alignment in alignments for word in alignment.source]
+    target = [word for alignment in alignments for word in alignment.target]
+    linked = [(a.source[i], a.target[j]) for a in alignments for i, j in a.links]
+    assert [(source[i], target[j]) for i, j in found.alignment] == linked
+
+
+def test_log_probs_are_of_each_piece_and_the_end(translator: Translator) -> None:
+    (found,) = translator.translate(SENTENCE, beam=4, penalty="length", alpha=1.0).sentences
+    best = found.best
+    assert len(best.log_probs) == len(best.target.ids) + 1
+    assert best.score == pytest.approx(sum(best.log_probs) / len(best.log_probs), rel=1e-4)
+
+
+# ------------------------------------------------------------------------------ ensembles
+
+
+def test_an_ensemble_of_one_model_twice_is_the_model(
+    trained_run: Path, translator: Translator
+) -> None:
+    ensemble = load([trained_run, trained_run], device="cpu")
+    together = ensemble.translate(OTHERS, attention=True)
+    alone = translator.translate(OTHERS)
+    assert [t.text for t in together] == [t.text for t in alone]
+    assert [t.score for t in together] == pytest.approx([t.score for t in alone], abs=1e-4)
+    assert [t.alignment for t in together] == [t.alignment for t in alone]
+
+
+def test_members_that_cut_text_differently_are_refused(trained_run: Path, tmp_path: Path) -> None:
+    config = little_run(write_corpus(tmp_path))
+    other = create_run(
+        tmp_path / "other",
+        replace(config, text=TextConfig(kind="characters", vocab_size=90)),
+    )
+    with pytest.raises(ConfigError, match="cut text differently; the members of an ensemble need"):
+        load([trained_run, other.folder])
+
+
+# ------------------------------------------------------------------------------ which weights
+
+
+def with_scores(run: Path, folder: str, scores: Scores) -> None:
+    """Give a checkpoint other scores."""
+    path = run / folder
+    weights = {f.name: f.read_bytes() for f in path.iterdir()}
+    shutil.rmtree(path)
+    save_weights(path, parse(weights[WEIGHTS]), scores)
+
+
+@pytest.mark.parametrize(("best", "averaged", "chosen"), [(1.0, 2.0, "best"), (2.0, 1.0, "averag")])
+def test_the_better_of_best_and_averaged_is_taken(
+    copied_run: Path, best: float, averaged: float, chosen: str
+) -> None:
+    with_scores(copied_run, "best-60", Scores(60, best, 0.0))
+    with_scores(copied_run, "averaged-60", Scores(60, averaged, 99.0))
+    assert choose_checkpoint(open_run(copied_run)).name.startswith(chosen)
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("best", "best-60"), ("averaged", "averaged-60"), ("last", "step-60"), ("step-40", "step-40")],
+)
+def test_a_checkpoint_can_be_named(trained_run: Path, name: str, folder: str) -> None:
+    assert choose_checkpoint(open_run(trained_run), name).name == folder
+
+
+def test_without_best_and_averaged_the_last_is_taken(copied_run: Path) -> None:
+    shutil.rmtree(copied_run / "best-60")
+    shutil.rmtree(copied_run / "averaged-60")
+    assert choose_checkpoint(open_run(copied_run)).name == "step-60"
+
+
+@pytest.mark.parametrize("name", ["step-7", "../copy/step-60", ".", "tokeniser", "step-60/", ""])
+def test_an_unknown_checkpoint_is_answered_with_the_known(copied_run: Path, name: str) -> None:
+    with pytest.raises(ModelFileError) as caught:
+        choose_checkpoint(open_run(copied_run), name)
+    assert str(caught.value) == (
+        f"{copied_run}: no checkpoint {name}; there are: "
+        "best-60, averaged-60, step-20, step-40, step-60"
+    )
+
+
+def test_a_run_without_weights_is_one_line(tmp_path: Path, corpus: tuple[Path, Path]) -> None:
+    create_run(tmp_path / "run", little_run(corpus))
+    with pytest.raises(ModelFileError, match="no trained weights; `regard train --resume` goes on"):
+        load(tmp_path / "run")
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def test_damaged_weights_are_named_and_passed_over(copied_run: Path) -> None:
+    for name in ("best-60", "averaged-60", "step-60"):
+        flip(copied_run / name / WEIGHTS)
+    warnings: list[str] = []
+    load(copied_run, device="cpu", warn=warnings.append)
+    assert len(warnings) == 3
+    assert all(f"{WEIGHTS} is damaged" in line for line in warnings)
+    assert warnings[-1].endswith("continuing from step-40")
+
+
+def test_damaged_weights_asked_for_by_name_are_refused(copied_run: Path) -> None:
+    flip(copied_run / "step-60" / WEIGHTS)
+    with pytest.raises(ModelFileError, match=f"step-60: {WEIGHTS} is damaged"):
+        load(copied_run, checkpoint="step-60")
+
+
+# ------------------------------------------------------------------------------ hostile files
+
+
+class Bomb:
+    """Unpickling it makes a folder."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.place),)
+
+
+def test_a_pickle_is_refused_and_nothing_of_it_runs(copied_run: Path, tmp_path: Path) -> None:
+    reseal(copied_run / "best-60", WEIGHTS, pickle.dumps(Bomb(tmp_path / "exploded")))
+    with pytest.raises(ModelFileError, match="not a readable safetensors file"):
+        load(copied_run, checkpoint="best")
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_weights_that_do_not_fit_the_run_file_are_named(trained_run: Path, tmp_path: Path) -> None:
+    run = open_run(trained_run)
+    model = replace(run.config.model, d_model=16)
+    other = create_run(tmp_path / "other", replace(run.config, model=model), run.tokenisers)
+    shutil.copytree(trained_run / "best-60", other.folder / "best-60")
+    with pytest.raises(ModelFileError, match=r"has shape \[32\], run.toml describes \[16\]"):
+        load(other.folder)

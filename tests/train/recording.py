@@ -1,0 +1,117 @@
+"""Observers that remember, and what a training left behind, to be compared."""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+from regard.build import Run, build_trainer, create_run, open_run
+from regard.config import RunConfig
+from regard.data.batching import Batch
+from regard.shapes import Tensor
+from regard.train.checkpoint import model_tensors
+from regard.train.observer import JsonLog, Shown, StepReport
+from regard.train.optimiser import optimiser_tensors
+from regard.train.progress import Scores
+from regard.train.trainer import Trainer
+
+
+@dataclass
+class Recorder:
+    """Remembers everything; asks the trainer to stop after a step, if told to."""
+
+    trainer: Trainer | None = None
+    stop_after: int | None = None
+    steps: list[StepReport] = field(default_factory=list)
+    validations: list[tuple[Scores, bool]] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    shown: list[Shown] = field(default_factory=list)
+
+    def on_step(self, report: StepReport) -> None:
+        self.steps.append(report)
+        if report.step == self.stop_after:
+            assert self.trainer is not None
+            self.trainer.stop()
+
+    def on_validation(self, scores: Scores, shown: list[Shown], is_best: bool) -> None:
+        self.validations.append((scores, is_best))
+        self.shown += shown
+
+    def on_message(self, line: str) -> None:
+        self.messages.append(line)
+
+
+@dataclass
+class Trained:
+    """All that two trainings can be compared by, wall-clock time apart."""
+
+    trainer: Trainer
+    batches: list[list[int]] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        model, optimiser = self.trainer.model, self.trainer.optimiser
+        return model_tensors(model) | optimiser_tensors(optimiser, model.named_parameters())
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        return dataclasses.asdict(self.trainer.progress) | {"seconds": None}
+
+    @property
+    def files(self) -> dict[str, dict[str, Tensor]]:
+        """The weights of every checkpoint on disk."""
+        return {f.parent.name: load_file(f) for f in sorted(self.trainer.run.glob("*/weights.*"))}
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        lines = (self.trainer.run / "log.jsonl").read_text("utf-8").splitlines()
+        return [json.loads(line) | {"seconds": None} for line in lines]
+
+
+def train_once(run: Run, trained: Trained | None = None, stop_after: int | None = None) -> Trained:
+    """One process's part of a training: resume if there is something, go on, perhaps stop."""
+    trainer = build_trainer(run)
+    trainer.resume()
+    result = Trained(trainer)
+    if trained is not None:
+        result.batches, result.losses = trained.batches, trained.losses
+    unspied = trainer.batches.epoch
+
+    def spied(epoch: int, start: int = 0) -> Iterator[Batch]:
+        for batch in unspied(epoch, start):
+            result.batches.append(batch.indices.tolist())
+            yield batch
+
+    trainer.batches.epoch = spied  # type: ignore[method-assign]
+    recorder = Recorder(trainer, stop_after)
+    log = JsonLog(run.folder / "log.jsonl", trainer.progress.step)
+    trainer.observers += [log, recorder]
+    try:
+        trainer.train()
+    finally:
+        log.close()
+    result.losses += [report.loss for report in recorder.steps]
+    return result
+
+
+def train_in_parts(folder: Path, config: RunConfig, stops: Sequence[int] = ()) -> Trained:
+    """A training interrupted after the given steps, each part with objects of its own."""
+    create_run(folder, config)
+    trained = None
+    for stop in [*stops, None]:
+        # What a new process would find is nothing of what this one leaves in memory.
+        torch.manual_seed(stop or 0)
+        trained = train_once(open_run(folder), trained, stop)
+    assert trained is not None
+    return trained
+
+
+def equal(left: dict[str, Tensor], right: dict[str, Tensor]) -> bool:
+    """Bit for bit."""
+    return left.keys() == right.keys() and all(torch.equal(left[k], right[k]) for k in left)

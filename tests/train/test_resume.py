@@ -1,0 +1,121 @@
+"""Resumed equals uninterrupted, bit for bit; and the comparison would notice."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.config import RunConfig
+from regard.data.batching import Batch, Batches
+from regard.text.config import TextConfig
+from tests.little_corpus import little_run, write_corpus
+from tests.train.recording import Trained, equal, train_in_parts
+
+STEPS = 12
+
+
+def everything_random(place: Path) -> RunConfig:
+    """Dropout of every kind, accumulation, BPE-dropout, early stopping; epochs end midway."""
+    config = little_run(
+        write_corpus(place),
+        steps=STEPS,
+        accumulate=2,
+        validate_every=4,
+        validate_bleu=False,
+        show=0,
+        patience=20,
+        save_every=2,
+        keep=4,
+        average=3,
+        warmup=4,
+    )
+    model = dataclasses.replace(
+        config.model, d_model=16, d_ff=16, dropout=0.2, dropout_attention=0.1, dropout_ff=0.1
+    )
+    text = TextConfig(vocab_size=340, sampling=0.1)
+    return dataclasses.replace(config, model=model, text=text)
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    place = tmp_path_factory.mktemp("unbroken")
+    return train_in_parts(place / "run", everything_random(place))
+
+
+@pytest.fixture(scope="module", params=[[6], [1, 7, 11]], ids=str)
+def resumed(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Trained:
+    place = tmp_path_factory.mktemp("resumed")
+    return train_in_parts(place / "run", everything_random(place), request.param)
+
+
+def test_the_run_passes_more_than_an_epoch(unbroken: Trained) -> None:
+    assert unbroken.trainer.progress.epoch >= 1
+
+
+def test_weights_and_optimiser_are_equal(unbroken: Trained, resumed: Trained) -> None:
+    assert equal(resumed.tensors, unbroken.tensors)
+
+
+def test_losses_are_equal(unbroken: Trained, resumed: Trained) -> None:
+    assert resumed.losses == unbroken.losses
+
+
+def test_batches_come_in_the_same_order(unbroken: Trained, resumed: Trained) -> None:
+    assert resumed.batches == unbroken.batches
+
+
+def test_progress_is_equal(unbroken: Trained, resumed: Trained) -> None:
+    assert resumed.progress == unbroken.progress
+
+
+def test_the_same_checkpoints_are_on_disk(unbroken: Trained, resumed: Trained) -> None:
+    assert resumed.files.keys() == unbroken.files.keys()
+    assert all(equal(resumed.files[name], unbroken.files[name]) for name in unbroken.files)
+
+
+def test_the_logs_are_equal_but_for_the_time(unbroken: Trained, resumed: Trained) -> None:
+    assert resumed.log == unbroken.log
+
+
+def _restores_no_random_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.train.checkpoint._restore_random_state", lambda states: None)
+
+
+def _restores_no_optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.train.checkpoint.restore_optimiser", lambda *_: None)
+
+
+def _restores_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.train.checkpoint.load_weights", lambda *_: None)
+
+
+def _restores_no_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    epoch = Batches.epoch
+
+    def from_the_start(self: Batches, number: int, start: int = 0) -> Iterator[Batch]:
+        return epoch(self, number)
+
+    monkeypatch.setattr(Batches, "epoch", from_the_start)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        _restores_no_random_state,
+        _restores_no_optimiser,
+        _restores_no_weights,
+        _restores_no_position,
+    ],
+)
+def test_a_planted_bug_would_be_noticed(
+    unbroken: Trained,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    plant: Callable[[pytest.MonkeyPatch], Any],
+) -> None:
+    plant(monkeypatch)
+    broken = train_in_parts(tmp_path / "run", everything_random(tmp_path), [6])
+    assert not equal(broken.tensors, unbroken.tensors)
+    assert broken.losses != unbroken.losses
