@@ -7,13 +7,16 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from regard.api import Translator
 from regard.cli import main
+from regard.data import lenient
 
 SENTENCE = "Jane visite l'Afrique en septembre."
 HOSTILE = [
@@ -25,7 +28,7 @@ HOSTILE = [
     b"caf\xe9 \xff\xfe",
     b"la gare " * 60,
     "🤷🏽‍♀️ 漢字 \ufeff ﷽".encode(),
-    b"Jane voit. Elle aime. Mon ami cherche.",
+    "Jane voit.\u2028Elle aime la gare.\x0bMon ami cherche.".encode(),
     b"\r",
 ]
 
@@ -39,6 +42,12 @@ def translate(run: Path, *options: str) -> int:
 
 def feed(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), "utf-8"))
+
+
+def only_once(opened: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """A second reader of a pipe would wait for ever."""
+    calls = iter([opened])
+    return lambda path: next(calls)(path)
 
 
 def test_a_text_is_translated(
@@ -64,8 +73,9 @@ def test_there_is_a_line_out_for_every_line_in(
         assert translate(trained_run) == 0
     elif way == "pipe":
         os.mkfifo(path)
-        writer = threading.Thread(target=path.write_bytes, args=[content])
+        writer = threading.Thread(target=path.write_bytes, args=[content], daemon=True)
         writer.start()
+        monkeypatch.setattr(lenient, "opened", only_once(lenient.opened))
         assert translate(trained_run, "--file", str(path)) == 0
         writer.join()
     else:

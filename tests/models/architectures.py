@@ -55,11 +55,12 @@ def tiny_model(name: str, *, seed: int = 0, sharpness: float = 1.0) -> Seq2Seq[A
 
 def _settle(model: Seq2Seq[Any]) -> None:
     """Let every batch norm take its running averages from one batch."""
-    for module in model.modules():
-        if isinstance(module, BatchNorm):
-            module.momentum = 1.0
-    batch = sentences([9] * 8)
-    model.train()(batch.tokens, batch.mask, batch.tokens, batch.mask)
+    norms = [module for module in model.modules() if isinstance(module, BatchNorm)]
+    for norm in norms:
+        norm.momentum = 1.0
+    if norms:
+        batch = sentences([9] * 8)
+        model.train()(batch.tokens, batch.mask, batch.tokens, batch.mask)
 
 
 @dataclass(frozen=True)
