@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, overload
 
@@ -13,7 +13,7 @@ from regard.config import changed
 from regard.decoding.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.request import Request, Specials
-from regard.decoding.search import decode_batch, requests
+from regard.decoding.search import decode_batch, draws_of, requests
 from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
 from regard.errors import ConfigError, ModelFileError
 from regard.lens.capture import Capture, capture
@@ -263,12 +263,8 @@ class Translator:
 
         Several samples are drawn one after the other, each watched for itself.
         """
-        draws = [config]
-        if config.sample:
-            seeds = range(config.seed, config.seed + config.n_best)
-            draws = [replace(config, seed=seed, n_best=1) for seed in seeds]
         found: list[list[tuple[Hypothesis, list[Capture]]]] = [[] for _ in request.numbers]
-        for draw in draws:
+        for draw in draws_of(config):
             with ExitStack() as stack:
                 watched = self.models if is_watched else []
                 seen = [stack.enter_context(capture(model)) for model in watched]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from regard.decoding.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.search import decode_batch
+from regard.decoding.search import decode, decode_batch
 from regard.errors import ConfigError
 from tests.decoding.steppers import (
     BOS,
@@ -132,8 +132,10 @@ def test_more_hypotheses_than_the_beam_holds_are_refused() -> None:
 
 def test_a_sample_may_be_drawn_more_often_than_the_beam_is_wide() -> None:
     config = DecodingConfig(sample=True, beam=1, n_best=5)
-    (found,) = decode_batch(TableStepper(random_table(0)), request([[4]]), SPECIALS, config)
+    (found,) = decode(TableStepper(random_table(0)), [[4]], SPECIALS, config)
     assert len(found) == 5
+    assert len({hypothesis.tokens for hypothesis in found}) > 1
+    assert found == sorted(found, key=lambda hypothesis: -hypothesis.score)
 
 
 def test_the_log_probability_of_a_hypothesis_is_the_sum_over_its_tokens() -> None:

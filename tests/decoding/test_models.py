@@ -12,6 +12,7 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.request import Request, Specials
 from regard.decoding.search import decode, decode_batch
 from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
+from regard.errors import ModelFileError
 from regard.lens.capture import capture
 from regard.lens.record import KINDS, kind_of, record_of
 from regard.models.interface import Seq2Seq
@@ -26,7 +27,7 @@ METHODS = {
     "greedy": replace(SHORT, beam=1),
     "beam": replace(SHORT, beam=4, n_best=4),
     "late": replace(SHORT, beam=3, n_best=2, early_exit=False),
-    "sample": replace(SHORT, sample=True, n_best=2),
+    "sample": replace(SHORT, sample=True),
 }
 
 
@@ -192,3 +193,11 @@ def test_prefixes_follow_their_sources_through_the_sorting(stepper: ModelStepper
     found = decode(stepper, SOURCES, SPECIALS, config, prefixes=prefixes)
     for prefix, hypotheses in zip(prefixes, found, strict=True):
         assert [list(h.tokens[: len(prefix)]) for h in hypotheses] == [prefix] * 4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_model_whose_scores_are_not_numbers_is_refused(method: str) -> None:
+    model = tiny_model("transformer")
+    torch.nn.init.constant_(model.output.weight, torch.nan)
+    with pytest.raises(ModelFileError, match="scores are not numbers"):
+        decode(ModelStepper(model), [[4, 5]], SPECIALS, METHODS[method])

@@ -45,6 +45,7 @@ class KeyValueCache:
             self._key = self._allocate(new.key)
             self._value = self._allocate(new.value)
         end = self.length + new.key.shape[2]
+        assert end <= self.max_length, f"step {end} of at most {self.max_length}"
         self._key[:, :, self.length : end] = new.key
         self._value[:, :, self.length : end] = new.value
         self.length = end

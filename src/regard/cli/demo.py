@@ -99,7 +99,7 @@ def _resume(console: "Console", run: Path) -> int:
 
     opened = open_run(run)
     trainer = build_trainer(opened)
-    trainer.resume()
+    trainer.resume(lambda line: console.print(line, markup=False, soft_wrap=True))
     return run_training(opened, trainer, console)
 
 

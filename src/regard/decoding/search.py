@@ -1,7 +1,7 @@
 """A whole job: many sentences, decoded in batches, answered in order."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
 import torch
 
@@ -19,18 +19,21 @@ from regard.decoding.stepper import Stepper
 def decode_batch(
     stepper: Stepper, request: Request, specials: Specials, config: DecodingConfig
 ) -> list[list[Hypothesis]]:
-    """Decode one batch by the method that the config names; the best come first."""
+    """Decode one batch by the method that the config names; the best come first.
+
+    Sampling draws once; `draws_of` gives the configs for several draws.
+    """
     if config.sample:
-        options: dict[str, Any] = {
-            "temperature": config.temperature,
-            "top_k": config.top_k,
-            "top_p": config.top_p,
-        }
-        draws = [
-            sample(stepper, request, specials, seed=config.seed + draw, **options)
-            for draw in range(config.n_best)
-        ]
-        return [sorted(found, key=lambda h: -h.score) for found in zip(*draws, strict=True)]
+        drawn = sample(
+            stepper,
+            request,
+            specials,
+            temperature=config.temperature,
+            top_k=config.top_k,
+            top_p=config.top_p,
+            seed=config.seed,
+        )
+        return [[hypothesis] for hypothesis in drawn]
     penalty = length_penalty(config.penalty, config.alpha)
     if config.beam == 1:
         return [[found] for found in greedy_search(stepper, request, specials, penalty)]
@@ -43,6 +46,14 @@ def decode_batch(
         penalty=penalty,
         early_exit=config.early_exit,
     )
+
+
+def draws_of(config: DecodingConfig) -> list[DecodingConfig]:
+    """What to run for all the hypotheses asked for: a search once, a sampling `n_best` times."""
+    if not config.sample:
+        return [config]
+    seeds = range(config.seed, config.seed + config.n_best)
+    return [replace(config, seed=seed, n_best=1) for seed in seeds]
 
 
 def requests(
@@ -88,11 +99,13 @@ def decode(
     Returns:
         For each source in order, its hypotheses, best first.
     """
-    found: dict[int, list[Hypothesis]] = {}
+    found: list[list[Hypothesis]] = [[] for _ in sources]
     for request in requests(sources, specials, config, prefixes=prefixes, device=device):
-        results = decode_batch(stepper, request, specials, config)
-        found.update(zip(request.numbers, results, strict=True))
-    return [found[number] for number in range(len(sources))]
+        for draw in draws_of(config):
+            results = decode_batch(stepper, request, specials, draw)
+            for number, hypotheses in zip(request.numbers, results, strict=True):
+                found[number] += hypotheses
+    return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in found]
 
 
 def batches_by_budget(lengths: Sequence[int], budget: int) -> list[list[int]]:

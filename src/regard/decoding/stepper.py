@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
+from regard.errors import ModelFileError
 from regard.models.interface import Seq2Seq
 from regard.shapes import Bool, Float, Int, Tensor
 
@@ -42,7 +43,13 @@ class ModelStepper:
 
     def step(self, state: Any, tokens: Int[Tensor, "R"]) -> Float[Tensor, "R V"]:
         logits: Tensor = self.model.output(self.model.step(state, tokens))
-        return logits.log_softmax(-1)
+        log_probs = logits.log_softmax(-1)
+        if log_probs[:, 0].isnan().any():  # one such score makes its whole row NaN
+            raise ModelFileError(
+                "the model's scores are not numbers: its weights are damaged, or its training "
+                "diverged; use another checkpoint, or train with a lower train.learning_rate"
+            )
+        return log_probs
 
     def reorder(self, state: Any, rows: Int[Tensor, "B N"]) -> None:
         self.model.reorder(state, rows)
