@@ -1,5 +1,6 @@
 """Keys and values that decoding keeps."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,13 @@ def test_what_was_appended_comes_back_in_order() -> None:
         key, value = cache.append(step)
         assert torch.equal(key, torch.cat([s.key for s in steps[:number]], dim=2))
         assert torch.equal(value, torch.cat([s.value for s in steps[:number]], dim=2))
+
+
+def test_a_step_beyond_the_last_is_refused() -> None:
+    cache = KeyValueCache(max_length=1)
+    cache.append(new(2, seed=0))
+    with pytest.raises(AssertionError, match="step 2 of at most 1"):
+        cache.append(new(2, seed=1))
 
 
 @settings(deadline=None, max_examples=25)
