@@ -11,7 +11,7 @@ demo: $(INSTALLED)  ## train on the phrasebook, translate, show the attention
 	$(BIN)/regard demo
 
 test: $(INSTALLED)  ## the whole suite but the slow tests
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=90
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 slow: $(INSTALLED)  ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow

@@ -7,7 +7,7 @@ import pytest
 
 from regard.align.lexicon import Lexicon
 from regard.align.pharaoh import read_links, write_links
-from regard.cli import main
+from regard.cli.app import main
 from tests.align.toy_corpora import ToyCorpus, make_corpus, reversed_order
 
 CORPUS = make_corpus(150, reversed_order, seed=1)

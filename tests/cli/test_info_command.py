@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from regard.api import load
-from regard.cli import main
+from regard.cli.app import main
 from regard.cli.info import describe
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from regard.api import load
-from regard.cli import main
+from regard.cli.app import main
 
 SENTENCE = "Jane visite l'Afrique en septembre."
 WORDS = ["Jane", "visite", "l'", "Afrique", "en", "septembre", "."]

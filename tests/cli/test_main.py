@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from regard import __version__
-from regard.cli import app, main
+from regard.cli.app import app, main
 from regard.errors import ConfigError
 
 COMMANDS = [name for name in app if not name.startswith("-")]
 
 HELP_WITHOUT_TORCH = """
 import sys
-from regard.cli import main
+from regard.cli.app import main
 code = main(sys.argv[1:])
 heavy = {"torch", "pydantic", "sentencepiece", "sacrebleu", "matplotlib"} & set(sys.modules)
 sys.exit(f"imported {heavy}" if heavy else code)
@@ -114,7 +114,7 @@ def test_ctrl_c_is_one_line_and_exit_code_130(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("regard.cli.app", interrupt)
+    monkeypatch.setattr("regard.cli.app.app", interrupt)
     assert main([]) == 130
     assert capsys.readouterr().err == "regard: interrupted\n"
 
@@ -123,13 +123,13 @@ def test_a_bug_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("ours")
 
-    monkeypatch.setattr("regard.cli.app", fail)
+    monkeypatch.setattr("regard.cli.app.app", fail)
     with pytest.raises(AssertionError):
         main([])
 
 
 def test_a_reader_that_leaves_ends_it_quietly() -> None:
-    program = "import sys; from regard.cli import main; sys.exit(main(['new', '-']))"
+    program = "import sys; from regard.cli.app import main; sys.exit(main(['new', '-']))"
     done = subprocess.run(
         [
             "bash",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli import main
+from regard.cli.app import main
 from regard.config import RunConfig, parse_config, read_config
 from regard.models.transformer import PRESETS
 

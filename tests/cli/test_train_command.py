@@ -14,7 +14,7 @@ import pytest
 from safetensors.torch import load_file
 
 from regard.build import build_trainer, open_run
-from regard.cli import main
+from regard.cli.app import main
 from regard.config import read_config, write_config
 from regard.models.transformer import PRESETS
 from regard.sealed import verify
@@ -192,7 +192,7 @@ def test_weights_that_do_not_fit_are_named_and_leave_no_folder(
 
 # ------------------------------------------------------------------------------ signals
 
-PROGRAM = "import sys; from regard.cli import main; sys.exit(main(sys.argv[1:]))"
+PROGRAM = "import sys; from regard.cli.app import main; sys.exit(main(sys.argv[1:]))"
 
 
 def started(*arguments: str | Path) -> "subprocess.Popen[str]":

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from regard.api import Translator
-from regard.cli import main
+from regard.cli.app import main
 from regard.data import lenient
 
 SENTENCE = "Jane visite l'Afrique en septembre."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli import main
+from regard.cli.app import main
 from tests.contracts.file_tree import ROOT, file_tree, readme_with
 
 README = (ROOT / "README.md").read_text("utf-8")

@@ -21,7 +21,7 @@ from regard.text.train import train_tokenisers
 FRENCH = "Jane visite l'Afrique en septembre, le chat était assis sur un tapis !"
 ENGLISH = "Jane visits Africa in September; the cat sat on a mat?"
 
-BEAM = DecodingConfig(beam=4, max_ratio=0.0, max_extra=40)
+BEAM = DecodingConfig(beam=4, max_ratio=0.0, max_extra=40, early_exit=True)
 
 
 def sentences(words: str, count: int, seed: int = 0) -> list[str]:

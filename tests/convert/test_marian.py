@@ -135,7 +135,7 @@ def test_transformers_searches_as_regard_does(
 
 @pytest.mark.parametrize(
     "decoding",
-    [DecodingConfig(), DecodingConfig(beam=7, alpha=0.6, early_exit=False)],
+    [DecodingConfig(), DecodingConfig(beam=7, alpha=0.6, early_exit=True)],
     ids=["default", "other"],
 )
 def test_how_to_search_comes_back(

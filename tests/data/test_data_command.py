@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli import main
+from regard.cli.app import main
 from regard.data.check import Reading, check
 from regard.data.corpus import read_pairs
 from regard.data.phrasebook import phrasebook

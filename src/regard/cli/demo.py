@@ -51,17 +51,17 @@ def demo_config(corpus: Path) -> "RunConfig":
             source_language="fr",
             target_language="en",
         ),
-        text=TextConfig(vocab_size=1200),
+        text=TextConfig(vocab_size=2400),
         model=TransformerConfig(
             d_model=128, heads=4, d_ff=256, encoder_layers=3, decoder_layers=3, norm_place="pre"
         ),
         train=TrainConfig(
-            steps=600,
+            steps=400,
             batch_tokens=4096,
             learning_rate=5e-3,
-            warmup=200,
-            validate_every=200,
-            save_every=100,
+            warmup=150,
+            validate_every=100,
+            save_every=50,
             keep=3,
             average=3,
         ),

@@ -63,7 +63,7 @@ def beam_search(
     beam: int,
     n_best: int = 1,
     penalty: Penalty = no_penalty,
-    early_exit: bool = True,
+    early_exit: bool = False,
 ) -> list[list[Hypothesis]]:
     """Keep the `beam` most probable beginnings of each sentence, and extend them together.
 

@@ -23,7 +23,7 @@ class DecodingConfig:
     early_exit: Annotated[
         bool,
         Doc("stop at the first n = beam finished hypotheses; else when no other can still win"),
-    ] = True
+    ] = False
     max_ratio: Annotated[
         float, Ge(0), Doc("a target has at most ratio · source + extra pieces")
     ] = 2.0

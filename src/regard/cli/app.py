@@ -1,0 +1,59 @@
+"""The commands put together, and what becomes of an error."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from regard import __version__
+from regard.cli.align import align
+from regard.cli.convert import convert
+from regard.cli.data import app as data
+from regard.cli.demo import demo
+from regard.cli.info import info
+from regard.cli.look import look
+from regard.cli.new import new
+from regard.cli.score import score
+from regard.cli.train import train
+from regard.cli.translate import translate
+from regard.errors import RegardError
+
+app = App(
+    name="regard",
+    help="Train, measure and look into Transformers for translation, on your own CPU.",
+    version=__version__,
+    suppress_keyboard_interrupt=False,  # `main` answers it
+)
+for command in (demo, train, translate, score, look, info, align, convert, new):
+    app.command(command)
+app.command(data)
+
+USER_ERROR = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; a user's error is one line and exit code 2, `--debug` shows where."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    is_debugging = "--debug" in given
+    if is_debugging:
+        given.remove("--debug")
+    try:
+        result = app(given, exit_on_error=False, print_error=False, result_action="return_value")
+    except BrokenPipeError:
+        # The reader of our output has left, as `head` does: nothing more to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (RegardError, CycloptsError, OSError) as error:
+        if is_debugging:
+            raise
+        _complain(" ".join(str(error).split()))
+        return USER_ERROR
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return 130
+    return result if isinstance(result, int) else 0
+
+
+def _complain(line: str) -> None:
+    print(f"regard: {line}", file=sys.stderr)
