@@ -271,7 +271,9 @@ def test_a_download_with_another_sum_is_refused_and_not_kept(
     assert not list(tmp_path.glob("val.de*"))
 
 
-@pytest.mark.parametrize("damage", [b"no gzip at all", gzip.compress(b"x" * 999)[:20]])
+@pytest.mark.parametrize(
+    "damage", [b"no gzip at all", gzip.compress(b"x" * 999)[:20]], ids=["no gzip", "cut off"]
+)
 def test_a_damaged_download_is_named(
     damage: bytes, multi30k: Multi30k, server: Server, tmp_path: Path
 ) -> None:
