@@ -15,7 +15,9 @@ from regard.text.normal import Form
 class TextConfig:
     """The tokenisers of a run."""
 
-    kind: Annotated[Kind, Doc("what a piece of text is")] = "bpe"
+    kind: Annotated[
+        Kind, Doc("what a piece of text is; marian comes from `regard convert` alone")
+    ] = "bpe"
     vocab_size: Annotated[
         int,
         Gt(4),

@@ -1,0 +1,74 @@
+"""The pages under docs/ are true: their commands run as printed, on a small corpus of ours."""
+
+import re
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from regard.build import build_trainer, create_run
+from regard.cli.app import main
+from tests.contracts.file_tree import ROOT
+from tests.little_corpus import little_run, sentences, write_corpus
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The `regard` commands of a page's code blocks, comments and placeholders' case apart."""
+    blocks = re.findall(r"```\w*\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").split("\n")
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("regard ")]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with every file that the pages speak of."""
+    monkeypatch.chdir(tmp_path)
+    corpus = write_corpus(tmp_path)
+    config = little_run(corpus, steps=2)
+    run = create_run(
+        tmp_path / "runs" / "mine",
+        replace(
+            config,
+            model=replace(config.model, norm_place="post"),
+            decoding=replace(config.decoding, beam=1),
+        ),
+    )
+    build_trainer(run).train()
+    some = sentences()[:20]
+    texts = {
+        "fr": [source for source, _ in some],
+        "en": [target for _, target in some],
+        "gold": ["1-1 2p2"] * len(some),
+    }
+    for name, side in {
+        "new.fr": "fr",
+        "new.en": "en",
+        "hansards.en": "en",
+        "hansards.fr": "fr",
+        "HYPOTHESES": "en",
+        "REFERENCE": "en",
+        "SYSTEM": "en",
+        "OTHER": "fr",
+        "gold.txt": "gold",
+        "hansards.en-fr.gold": "gold",
+    }.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in texts[side]), "utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_every_command_of_a_page_runs_as_printed(
+    page: Path, desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in commands(page):
+        if "downloads/opus-mt-fr-en" in words:
+            shutil.copytree(desk / "out" / "marian", desk / "downloads" / "opus-mt-fr-en")
+        assert main(words) == 0, f"regard {shlex.join(words)}\n{capsys.readouterr().err}"
+
+
+def test_the_pages_have_commands() -> None:
+    assert sum(len(commands(page)) for page in PAGES) >= 9
