@@ -34,22 +34,14 @@ def check(
 
     Ends with 1 if it finds a problem: something that would harm training or make scores untrue.
 
-    Parameters
-    ----------
-    train
-        Two parallel files, or one .tsv or .jsonl; each gzipped or not.
-    valid
-        The same for validation: adds leakage and unknown words.
-    test
-        The same for the test.
-    tokeniser
-        A folder with trained tokenisers: adds the pieces they do not know.
-    max_words
-        More words than this make a sentence over-long.
-    max_ratio
-        One side longer than the other by more than this is suspicious.
-    as_json
-        Print one JSON object instead of a table.
+    Args:
+        train: two parallel files, or one .tsv or .jsonl; each gzipped or not.
+        valid: the same for validation: adds leakage and unknown words.
+        test: the same for the test.
+        tokeniser: a folder with trained tokenisers: adds the pieces they do not know.
+        max_words: more words than this make a sentence over-long.
+        max_ratio: one side longer than the other by more than this is suspicious.
+        as_json: print one JSON object instead of a table.
     """
     from dataclasses import asdict
 
@@ -99,29 +91,18 @@ def clean(
 
     Empty, repeated, over-long, lopsided and wrongly decoded pairs always go.
 
-    Parameters
-    ----------
-    corpus
-        Two parallel files, or one .tsv or .jsonl; each gzipped or not.
-    out
-        Where to write: the same kinds of names.
-    held_out
-        A corpus to measure on: pairs that share a sentence with it go. Several may be named, two
-        files each or one .tsv or .jsonl each.
-    spaces
-        Turn no-break spaces into plain ones, and runs of spaces into one.
-    unescape
-        Turn HTML entities into the characters they stand for.
-    drop_copies
-        Drop pairs whose two sides are the same.
-    max_words
-        Drop pairs with more words than this on either side.
-    max_ratio
-        Drop pairs with one side longer than the other by more than this.
-    force
-        Write over files that exist.
-    as_json
-        Print one JSON object instead of a table.
+    Args:
+        corpus: two parallel files, or one .tsv or .jsonl; each gzipped or not.
+        out: where to write: the same kinds of names.
+        held_out: a corpus to measure on: pairs that share a sentence with it go. Several may be
+            named, two files each or one .tsv or .jsonl each.
+        spaces: turn no-break spaces into plain ones, and runs of spaces into one.
+        unescape: turn HTML entities into the characters they stand for.
+        drop_copies: drop pairs whose two sides are the same.
+        max_words: drop pairs with more words than this on either side.
+        max_ratio: drop pairs with one side longer than the other by more than this.
+        force: write over files that exist.
+        as_json: print one JSON object instead of a table.
     """
     from regard.data.check import MAX_RATIO, MAX_WORDS
     from regard.data.clean import Cleaner, Rules
@@ -177,21 +158,14 @@ def make(
 ) -> None:
     """Write a corpus of Regard's own: train, valid and test, in two files each.
 
-    Parameters
-    ----------
-    name
-        phrasebook: French and English by a grammar, tested on new combinations. copy, reverse,
-        sort: sequences that any correct model learns.
-    out
-        The folder for train.fr, train.en and the others.
-    size
-        Pairs in all.
-    seed
-        Another seed, another corpus; the same seed, the same.
-    force
-        Write over files that exist.
-    as_json
-        Print one JSON object instead of a table.
+    Args:
+        name: phrasebook: French and English by a grammar, tested on new combinations. copy,
+            reverse, sort: sequences that any correct model learns.
+        out: the folder for train.fr, train.en and the others.
+        size: pairs in all.
+        seed: another seed, another corpus; the same seed, the same.
+        force: write over files that exist.
+        as_json: print one JSON object instead of a table.
     """
     from regard.data import phrasebook, toys
 
@@ -218,20 +192,13 @@ def get(
 ) -> None:
     """Get a published corpus, verify it and write it as train, valid and test.
 
-    Parameters
-    ----------
-    name
-        multi30k: captions in en, de, fr, cs. tatoeba: everyday sentences, en with fr or de.
-    pair
-        Source and target language, such as en-de.
-    out
-        The folder for train.en, train.de and the others.
-    folder
-        Take the files from this folder instead of the network.
-    force
-        Write over files that exist.
-    as_json
-        Print one JSON object instead of a table.
+    Args:
+        name: multi30k: captions in en, de, fr, cs. tatoeba: everyday sentences, en with fr or de.
+        pair: source and target language, such as en-de.
+        out: the folder for train.en, train.de and the others.
+        folder: take the files from this folder instead of the network.
+        force: write over files that exist.
+        as_json: print one JSON object instead of a table.
     """
     from regard.data.public import CORPORA, Downloader, get_local, get_remote, parse_pair
 

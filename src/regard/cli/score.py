@@ -28,28 +28,17 @@ def score(
 ) -> None:
     """Score translations against a reference, one sentence a line, and print the signatures.
 
-    Parameters
-    ----------
-    hypotheses
-        Detokenised translations; `-` reads standard input, gzipped or not.
-    reference
-        What they are compared with.
-    baseline
-        Another system's translations of the same lines: adds a paired bootstrap test.
-    paper_bleu
-        Also give the BLEU that papers on Multi30k report for this target language.
-    lowercase
-        Ignore case.
-    tokenize
-        What sacreBLEU's BLEU takes for a word.
-    metrics
-        Which scores, in this order.
-    samples
-        Bootstrap samples for intervals and tests; 0 for neither.
-    lines
-        Show so many of the lines on which system and baseline differ most.
-    as_json
-        Print one JSON object instead of a table.
+    Args:
+        hypotheses: detokenised translations; `-` reads standard input, gzipped or not.
+        reference: what they are compared with.
+        baseline: another system's translations of the same lines: adds a paired bootstrap test.
+        paper_bleu: also give the BLEU that papers on Multi30k report for this target language.
+        lowercase: ignore case.
+        tokenize: what sacreBLEU's BLEU takes for a word.
+        metrics: which scores, in this order.
+        samples: bootstrap samples for intervals and tests; 0 for neither.
+        lines: show so many of the lines on which system and baseline differ most.
+        as_json: print one JSON object instead of a table.
     """
     if lines and baseline is None:
         raise ConfigError("--lines compares two systems; name the other one with --baseline FILE")
