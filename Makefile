@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test slow check format bench clean
+.PHONY: demo test slow fuzz check format bench bench-install clean
 
 demo: $(INSTALLED)  ## train on the phrasebook, translate, show the attention
 	$(BIN)/regard demo
@@ -15,6 +15,10 @@ test: $(INSTALLED)  ## the whole suite but the slow tests
 
 slow: $(INSTALLED)  ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow
+
+fuzz: $(INSTALLED)  ## random files in the place of a model's, for ten minutes
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	$(BIN)/python tests/fuzz/fuzz_model_folder.py -max_total_time=600
 
 check: $(INSTALLED)  ## format, lint, types, layers
 	$(BIN)/ruff format --check
@@ -26,8 +30,12 @@ format: $(INSTALLED)  ## rewrite the sources in the house's format
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(INSTALLED)  ## side-by-side measurements against peers
-	@echo "no benchmarks yet"
+bench-install: $(INSTALLED)  ## the peers that the benchmarks measure beside Regard
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+
+bench: bench-install  ## side-by-side measurements against peers; nothing else should run
+	$(BIN)/python bench/train_speed.py
+	$(BIN)/python bench/cost_curves.py
 
 clean:  ## remove the environment and what the demo made
 	rm -rf $(VENV) demo

@@ -15,7 +15,7 @@ from regard.build import (
 )
 from regard.config import RunConfig
 from regard.data.config import DataConfig
-from regard.errors import ConfigError, ModelFileError
+from regard.errors import ConfigError, DataError, ModelFileError
 from regard.text.config import TextConfig
 from regard.train.checkpoint import model_tensors
 from tests.little_corpus import little_run, sentences, write_corpus
@@ -102,3 +102,45 @@ def test_a_model_has_the_vocabularies_of_its_tokenisers(
     tensors = model_tensors(build_model(run.config.model, run.tokenisers))
     assert len(tensors["source.embedding.weight"]) == len(run.tokenisers.source)
     assert len(tensors["target.embedding.weight"]) == len(run.tokenisers.target)
+
+
+# ------------------------------------------------------------------------------ changed data
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_changed_data_is_refused_and_named(
+    tmp_path: Path, corpus: tuple[Path, Path], side: int
+) -> None:
+    run = create_run(tmp_path / "run", little_run(corpus))
+    build_trainer(run)
+    with corpus[side].open("a", encoding="utf-8") as file:
+        file.write("encore\n")
+    with pytest.raises(DataError, match=f"{corpus[side].name} is not the file that .*run began"):
+        build_trainer(open_run(run.folder))
+
+
+def test_changed_validation_data_is_refused(tmp_path: Path, corpus: tuple[Path, Path]) -> None:
+    valid = tmp_path / "valid.fr", tmp_path / "valid.en"
+    for path in valid:
+        path.write_text("oui\n", "utf-8")
+    config = little_run(corpus)
+    data = dataclasses.replace(config.data, valid=tuple(map(str, valid)))
+    run = create_run(tmp_path / "run", dataclasses.replace(config, data=data))
+    valid[1].write_text("non\n", "utf-8")
+    with pytest.raises(DataError, match=r"valid\.en is not the file that"):
+        build_trainer(run)
+
+
+def test_data_that_is_gone_is_one_line(tmp_path: Path, corpus: tuple[Path, Path]) -> None:
+    run = create_run(tmp_path / "run", little_run(corpus))
+    corpus[0].unlink()
+    with pytest.raises(DataError, match=r"train\.fr cannot be read: No such file"):
+        build_trainer(run)
+
+
+def test_a_run_without_checksums_is_not_asked_for_them(
+    tmp_path: Path, corpus: tuple[Path, Path]
+) -> None:
+    run = create_run(tmp_path / "run", little_run(corpus))
+    (run.folder / "corpus.json").unlink()
+    assert build_trainer(run).batches.num_examples > 0

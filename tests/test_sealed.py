@@ -4,6 +4,8 @@ import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,14 @@ from hypothesis import strategies as st
 
 from regard import sealed
 from regard.errors import ModelFileError
-from regard.sealed import FORMAT_VERSION, MANIFEST, remove_temporaries, sealing, verify
+from regard.sealed import (
+    FORMAT_VERSION,
+    MANIFEST,
+    discard,
+    remove_temporaries,
+    sealing,
+    verify,
+)
 
 FILES = {"weights.bin": bytes(range(256)), "inner/notes.txt": "déjà vu".encode(), "empty": b""}
 
@@ -124,13 +133,73 @@ def test_files_are_synced_before_the_manifest_and_the_parent_after_the_rename(
     assert synced[6:] == [tmp_path.name]
 
 
-def test_leftovers_of_a_killed_process_are_removed(folder: Path) -> None:
-    leftover = folder.parent / ".step-5.4711.tmp"
+@pytest.fixture
+def dead() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def leave(folder: Path, process: int) -> Path:
+    """What a process with this number leaves when it is killed while it makes the folder."""
+    leftover = folder.parent / f".{folder.name}.{process}.tmp"
     leftover.mkdir()
     (leftover / "half").write_text("…", "utf-8")
+    return leftover
+
+
+def test_leftovers_of_a_killed_process_are_removed(folder: Path, dead: int) -> None:
+    leave(folder.parent / "step-5", dead)
+    leave(folder.parent / "step-6", os.getpid())
     remove_temporaries(folder.parent)
     assert os.listdir(folder.parent) == ["run"]
     verify(folder)
+
+
+def test_what_a_living_process_works_on_is_left_alone(folder: Path) -> None:
+    leftover = leave(folder.parent / "step-5", os.getppid())
+    remove_temporaries(folder.parent)
+    assert leftover.exists()
+
+
+def test_leftovers_of_another_folder_can_be_left_alone(folder: Path, dead: int) -> None:
+    mine, other = leave(folder.parent / "mine", dead), leave(folder.parent / "other", dead)
+    remove_temporaries(folder.parent, "mine")
+    assert other.exists() and not mine.exists()
+
+
+def test_what_only_looks_like_a_leftover_stays(folder: Path) -> None:
+    for name in (".notes.tmp", "run.1.tmp", ".run.x1.tmp", ".run.1.tmp.old"):
+        (folder.parent / name).mkdir()
+    before = sorted(os.listdir(folder.parent))
+    remove_temporaries(folder.parent)
+    assert sorted(os.listdir(folder.parent)) == before
+
+
+def test_sealing_removes_what_a_killed_process_left_of_the_same_folder(
+    tmp_path: Path, dead: int
+) -> None:
+    leave(tmp_path / "run", dead)
+    write_sealed(tmp_path / "run", FILES)
+    assert os.listdir(tmp_path) == ["run"]
+
+
+def test_a_discarded_folder_is_gone(folder: Path) -> None:
+    discard(folder)
+    assert os.listdir(folder.parent) == []
+
+
+def test_a_folder_is_never_half_discarded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object, **__: object) -> None:
+        if not folder.exists():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("regard.sealed.shutil.rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        discard(folder)
+    assert not folder.exists()
+    assert len(os.listdir(folder.parent)) == 1
 
 
 # ------------------------------------------------------------------------------ every damage found

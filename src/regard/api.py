@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args, overload
 
 import torch
 
+from regard.bounded import check_own
 from regard.build import Run, build_model, open_run
 from regard.config import changed
 from regard.decoding.config import DecodingConfig
@@ -23,9 +24,18 @@ from regard.machine import choose_device
 from regard.models.interface import Seq2Seq
 from regard.sealed import verify
 from regard.text.encoded import Encoded
+from regard.text.long import cut_long
+from regard.text.normal import Span, without_controls
 from regard.text.pair import TokeniserPair
 from regard.text.sentences import Language, split_sentences
-from regard.train.checkpoint import checkpoints, load_weights, newest_checkpoint, read_scores
+from regard.train.checkpoint import (
+    check_weights,
+    checkpoints,
+    load_weights,
+    newest_checkpoint,
+    read_scores,
+)
+from regard.train.progress import Scores
 
 Progress = Callable[[int], None]
 
@@ -103,11 +113,14 @@ class Translation:
         source: what was given.
         text: its translation, with the white space between sentences as it was.
         sentences: the sentences it was cut into; none for an empty text.
+        num_cut: how many sentences were too long for the model, and stand in `sentences` in
+            parts (`text.long`).
     """
 
     source: str
     text: str
     sentences: tuple[SentenceTranslation, ...]
+    num_cut: int = 0
 
     @property
     def score(self) -> float:
@@ -143,8 +156,19 @@ class Translation:
             "source": self.source,
             "text": self.text,
             "score": self.score,
+            "num_cut": self.num_cut,
             "sentences": [sentence.to_json() for sentence in self.sentences],
         }
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What will be translated of a text: spans of it, and each of them in pieces."""
+
+    text: str
+    spans: list[Span] = field(default_factory=list)
+    parts: list[Encoded] = field(default_factory=list)
+    num_cut: int = 0
 
 
 class Translator:
@@ -155,6 +179,8 @@ class Translator:
         tokenisers: of both languages, the same for all members.
         decoding: how to search unless told otherwise.
         source_language: for splitting sentences; may be empty.
+        max_pieces: of a source sentence; a longer one is translated in parts.
+        max_positions: of a target sentence, its end included, where the model has no more.
     """
 
     def __init__(
@@ -163,11 +189,16 @@ class Translator:
         tokenisers: TokeniserPair,
         decoding: DecodingConfig,
         source_language: str = "",
+        *,
+        max_pieces: int | None = None,
+        max_positions: int | None = None,
     ) -> None:
         self.models = [model.eval() for model in models]
         self.tokenisers = tokenisers
         self.decoding = decoding
         self.source_language = source_language
+        self.max_pieces = max_pieces
+        self.max_positions = max_positions
         steppers: list[Stepper] = [ModelStepper(model) for model in self.models]
         self._stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
         target = tokenisers.target
@@ -191,6 +222,9 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translate one text, or many; each may be a sentence or a paragraph.
 
+        Control characters are read as in training (`text.normal`), a lone surrogate as U+FFFD.
+        A sentence longer than the model takes is translated in parts (`text.long`).
+
         Args:
             texts: what to translate.
             align: whether to say which word came from which.
@@ -204,17 +238,14 @@ class Translator:
         """
         config = changed(self.decoding, options, "decoding")
         given = [texts] if isinstance(texts, str) else list(texts)
-        spans = [self._spans(text, config) for text in given]
-        sources = [
-            self.tokenisers.source.encode(text[start:end])
-            for text, cut in zip(given, spans, strict=True)
-            for start, end in cut
-        ]
+        plans = [self._plan(text, config) for text in given]
+        sources = [part for plan in plans for part in plan.parts]
         found = iter(self._sentences(sources, config, prefix, align, attention, progress))
         translations = []
-        for text, cut in zip(given, spans, strict=True):
-            sentences = [next(found) for _ in cut]
-            translations.append(Translation(text, _joined(text, cut, sentences), tuple(sentences)))
+        for text, plan in zip(given, plans, strict=True):
+            sentences = tuple(next(found) for _ in plan.parts)
+            joined = _joined(plan.text, plan.spans, sentences)
+            translations.append(Translation(text, joined, sentences, plan.num_cut))
         return translations[0] if isinstance(texts, str) else translations
 
     def _sentences(
@@ -236,7 +267,7 @@ class Translator:
             prefixes=[forced] * len(sources),
             device=self.models[0].output.weight.device,
         ):
-            results = self._decode(request, config, align or attention)
+            results = self._decode(self._within(request), config, align or attention)
             for place, number in enumerate(request.numbers):
                 source, target = sources[number], self.tokenisers.target
                 candidates = tuple(
@@ -282,14 +313,39 @@ class Translator:
             seen, best, place, (*source.pieces, source_end), (*target.pieces, target_end)
         )
 
-    def _spans(self, text: str, config: DecodingConfig) -> list[tuple[int, int]]:
-        """The sentences of a text; none where it is empty."""
+    def _plan(self, given: str, config: DecodingConfig) -> _Plan:
+        """The sentences of a text, or their parts; none where it is empty."""
+        text = "\n".join(without_controls(line)[0] for line in given.split("\n"))
+        language = next((x for x in get_args(Language) if x == self.source_language), None)
         if config.split_sentences:
-            language = next((x for x in get_args(Language) if x == self.source_language), None)
-            return [(s.start, s.end) for s in split_sentences(text, language)]
-        stripped = text.strip()
-        start = text.find(stripped)
-        return [(start, start + len(stripped))] if stripped else []
+            sentences = [(s.start, s.end) for s in split_sentences(text, language)]
+        else:
+            stripped = text.strip()
+            start = text.find(stripped)
+            sentences = [(start, start + len(stripped))] if stripped else []
+        tokeniser = self.tokenisers.source
+        plan = _Plan(text)
+        for start, end in sentences:
+            whole = tokeniser.encode(text[start:end])
+            if self.max_pieces is None or len(whole.ids) <= self.max_pieces:
+                plan.spans.append((start, end))
+                plan.parts.append(whole)
+                continue
+            plan.num_cut += 1
+            for left, right in cut_long(whole, tokeniser, self.max_pieces, language):
+                plan.spans.append((start + left, start + right))
+                plan.parts.append(tokeniser.encode(whole.text[left:right]))
+        return plan
+
+    def _within(self, request: Request) -> Request:
+        """The request with no target longer than the model has positions, a prefix apart."""
+        if self.max_positions is None:
+            return request
+        lengths = [
+            max(min(length, self.max_positions), len(prefix) + 1)
+            for length, prefix in zip(request.max_lengths, request.prefixes, strict=True)
+        ]
+        return replace(request, max_lengths=tuple(lengths))
 
 
 def load(
@@ -322,11 +378,38 @@ def load(
             )
     models = []
     for run in runs:
-        model = build_model(run.config.model, run.tokenisers)
-        load_weights(model, choose_checkpoint(run, checkpoint, warn))
+        model = load_model(run, choose_checkpoint(run, checkpoint, warn))
         models.append(model.to(choose_device(device)))
     first = runs[0].config
-    return Translator(models, runs[0].tokenisers, first.decoding, first.data.source_language)
+    shapes = [run.config.model for run in runs]
+    return Translator(
+        models,
+        runs[0].tokenisers,
+        first.decoding,
+        first.data.source_language,
+        # Training saw none longer, and the end of a sentence takes a position too.
+        max_pieces=min(
+            *(run.config.train.max_length for run in runs),
+            *(max(shape.max_positions - 1, 1) for shape in shapes),
+        ),
+        max_positions=min(
+            (shape.max_positions for shape in shapes if shape.position == "learned"), default=None
+        ),
+    )
+
+
+def load_model(run: Run, checkpoint: Path) -> Seq2Seq[Any]:
+    """The model of a run with the weights of one of its checkpoints.
+
+    Raises:
+        ModelFileError: they are not what the run file describes; nothing was allocated then.
+    """
+    check_own(checkpoint, run.folder)
+    with torch.device("meta"):  # shapes without numbers
+        check_weights(build_model(run.config.model, run.tokenisers), checkpoint)
+    model = build_model(run.config.model, run.tokenisers)
+    load_weights(model, checkpoint)
+    return model
 
 
 def choose_checkpoint(
@@ -360,9 +443,16 @@ def choose_checkpoint(
     best, *others = found
     stop_on = run.config.train.stop_on
     for other in others:
-        if read_scores(other).is_better_than(read_scores(best), stop_on):
+        if _scores(other, stop_on).is_better_than(_scores(best, stop_on), stop_on):
             best = other
     return best
+
+
+def _scores(checkpoint: Path, stop_on: str) -> Scores:
+    scores = read_scores(checkpoint)
+    if stop_on == "bleu" and scores.bleu is None:
+        raise ModelFileError(f"{checkpoint}: no BLEU to compare it by; name it with checkpoint")
+    return scores
 
 
 def _align(
@@ -373,9 +463,7 @@ def _align(
     return align_words(torch.stack(crosses).mean(0), target, source) if crosses else None
 
 
-def _joined(
-    text: str, spans: Sequence[tuple[int, int]], sentences: Sequence[SentenceTranslation]
-) -> str:
+def _joined(text: str, spans: Sequence[Span], sentences: Sequence[SentenceTranslation]) -> str:
     """The translations with the white space that stood between their sources."""
     parts: list[str] = []
     end = None

@@ -1,20 +1,22 @@
 """From a config to objects: the one place that knows both."""
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from regard.config import RunConfig, parse_config, write_config
+from regard.bounded import check_own
+from regard.config import RunConfig, read_config, write_config
 from regard.data.batching import Batches
 from regard.data.config import DataConfig
 from regard.data.corpus import Example, Tally, read_pairs
 from regard.data.holdout import find_threshold, split_off
-from regard.data.store import Store, store_key
-from regard.errors import ConfigError, ModelFileError
-from regard.machine import choose_device
+from regard.data.store import Store, checksum, store_key
+from regard.errors import ConfigError, DataError, ModelFileError
+from regard.machine import choose_device, has_fast_bf16
 from regard.models.interface import Seq2Seq
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.nn.embedding import load_pretrained
@@ -23,6 +25,7 @@ from regard.text.pair import TokeniserPair
 from regard.text.tokeniser import SPACE_MARK
 from regard.text.train import train_tokenisers
 from regard.text.vectors import read_vectors
+from regard.train.checkpoint import newest_checkpoint
 from regard.train.trainer import Trainer
 from regard.train.validation import Validator
 
@@ -30,7 +33,9 @@ ARCHITECTURES = {"transformer": (TransformerConfig, Transformer)}
 
 RUN_FILE = "run.toml"
 TOKENISER = "tokeniser"
+CORPUS = "corpus.json"
 CACHE = "cache"
+EXTENDED = "extended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class Run:
 
 
 def create_run(folder: Path, config: RunConfig, tokenisers: TokeniserPair | None = None) -> Run:
-    """Start a run folder: the resolved run file and the tokenisers, learned unless given."""
+    """Start a run folder: run file, tokenisers (learned unless given), checksums of the data."""
     if not config.data.train:
         raise ConfigError('data.train names no files; set it to ["train.fr", "train.en"], say')
     if tokenisers is None:
@@ -52,10 +57,32 @@ def create_run(folder: Path, config: RunConfig, tokenisers: TokeniserPair | None
             (example.source for example in training_examples(config.data)),
             (example.target for example in training_examples(config.data)),
         )
+    checksums = json.dumps(_checksums(config.data), ensure_ascii=False, indent=2)
     with sealing(folder) as temporary:
         (temporary / RUN_FILE).write_text(write_config(config), "utf-8")
+        (temporary / CORPUS).write_text(checksums + "\n", "utf-8")
         tokenisers.save(temporary / TOKENISER)
     return Run(folder, config, tokenisers)
+
+
+def extend_run(run: Run, steps: int) -> Run:
+    """Let a run go on to more steps: `extended-N` holds its run file from then on.
+
+    A folder of its own, because `run.toml` and the manifest beside it cannot both be replaced in
+    one instant.
+
+    Raises:
+        ConfigError: they are not more than before.
+    """
+    train = run.config.train
+    if steps <= train.steps:
+        raise ConfigError(
+            f"train.steps = {steps:,}: {run.folder} already has {train.steps:,}; give more"
+        )
+    config = replace(run.config, train=replace(train, steps=steps))
+    with sealing(run.folder / f"{EXTENDED}-{steps}") as temporary:
+        (temporary / RUN_FILE).write_text(write_config(config), "utf-8")
+    return replace(run, config=config)
 
 
 def open_run(folder: Path) -> Run:
@@ -67,8 +94,11 @@ def open_run(folder: Path) -> Run:
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such run folder; `regard train` makes one")
     verify(folder)
-    config = parse_config((folder / RUN_FILE).read_text("utf-8"), str(folder / RUN_FILE))
-    return Run(folder, config, TokeniserPair.load(folder / TOKENISER))
+    described = newest_checkpoint(folder, EXTENDED) or folder
+    for place in {folder, folder / TOKENISER, described}:
+        if place.is_dir():
+            check_own(place, folder)
+    return Run(folder, read_config(described / RUN_FILE), TokeniserPair.load(folder / TOKENISER))
 
 
 def build_model(config: TransformerConfig, tokenisers: TokeniserPair) -> Seq2Seq[Any]:
@@ -78,20 +108,33 @@ def build_model(config: TransformerConfig, tokenisers: TokeniserPair) -> Seq2Seq
 
 
 def build_trainer(run: Run) -> Trainer:
-    """Everything a training needs, its data cut into ids and stored in the run folder."""
+    """Everything a training needs, its data cut into ids and stored in the run folder.
+
+    Raises:
+        DataError: a file of the data is not what it was when the run folder was made.
+    """
     config = run.config.train
+    checksums = _checksums(run.config.data)
+    _refuse_changed_data(run, checksums)
     torch.manual_seed(config.seed)
-    model = build_model(run.config.model, run.tokenisers).to(choose_device(config.device))
+    device = choose_device(config.device)
+    if config.precision == "bf16" and not has_fast_bf16(device):
+        raise ConfigError(
+            f'train.precision = "bf16" is slower than "fp32" on this {device}; set "fp32"'
+        )
+    model = build_model(run.config.model, run.tokenisers).to(device)
+    model.recompute_blocks(config.recompute)
     _start_from_vectors(model, run)
     valid = list(validation_examples(run.config.data))
     validator = Validator(
-        _batches(run, "valid", valid),
+        _batches(run, "valid", checksums, valid),
         valid,
         run.tokenisers,
         has_bleu=config.validate_bleu,
         num_shown=config.show,
     )
-    return Trainer(model, _batches(run, "train", None), validator, config, run.folder)
+    batches = _batches(run, "train", checksums, None)
+    return Trainer(model, batches, validator, config, run.folder)
 
 
 def _start_from_vectors(model: Seq2Seq[Any], run: Run) -> None:
@@ -126,12 +169,37 @@ def validation_examples(config: DataConfig) -> Iterator[Example]:
     return split_off(read_pairs(config.train), threshold, is_held_out=True)
 
 
-def _batches(run: Run, split: str, examples: Sequence[Example] | None) -> Batches:
+def _checksums(config: DataConfig) -> dict[str, str]:
+    checksums = {}
+    for file in (*config.train, *config.valid):
+        try:
+            checksums[file] = checksum(Path(file))
+        except OSError as error:
+            raise DataError(f"{file} cannot be read: {error.strerror}") from error
+    return checksums
+
+
+def _refuse_changed_data(run: Run, checksums: dict[str, str]) -> None:
+    path = run.folder / CORPUS
+    if not path.exists():  # as in a folder made before checksums were kept
+        return
+    before = json.loads(path.read_text("utf-8"))
+    for file, found in checksums.items():
+        if found != before[file]:
+            raise DataError(
+                f"{file} is not the file that {run.folder} began with (SHA-256 differs); restore "
+                "it, or start another run with --init-from"
+            )
+
+
+def _batches(
+    run: Run, split: str, checksums: dict[str, str], examples: Sequence[Example] | None
+) -> Batches:
     data, train = run.config.data, run.config.train
     is_train = split == "train"
     files = data.train if is_train or not data.valid else data.valid
     key = store_key(
-        [Path(file) for file in files],
+        [checksums[file] for file in files],
         run.tokenisers,
         settings=f"{split} {'' if data.valid else data.valid_size}",
     )

@@ -11,12 +11,19 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Doc
 
+from regard.bounded import named, read_bounded, shown
 from regard.data.config import DataConfig
 from regard.decoding.config import DecodingConfig
-from regard.errors import ConfigError
+from regard.errors import ConfigError, ModelFileError
 from regard.models.transformer import TransformerConfig
 from regard.text.config import TextConfig
+from regard.text.normal import is_well_formed
 from regard.train.config import TrainConfig
+
+# A run file has a few kilobytes, and names such as train.steps. The TOML reader needs memory by
+# the square of a key's dots.
+MAX_FILE_BYTES = 250_000
+MAX_DOTS_A_LINE = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +37,14 @@ class RunConfig:
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
     def __post_init__(self) -> None:
+        for table, values in dataclasses.asdict(self).items():
+            for key, value in values.items():
+                for text in value if isinstance(value, tuple) else (value,):
+                    if isinstance(text, str) and not is_well_formed(text):
+                        raise ConfigError(
+                            f"{table}.{key} = {shown(text)} is not UTF-8, as a run file is; "
+                            "rename it"
+                        )
         if self.model.share_embeddings == "all" and not self.text.joint:
             raise ConfigError(
                 'model.share_embeddings = "all" needs text.joint = true; '
@@ -47,19 +62,29 @@ def read_config(path: Path) -> RunConfig:
         ConfigError: the file cannot be read, a key is unknown (with the nearest known one), or
             a value does not fit.
     """
+    if not path.exists():
+        raise ConfigError(f"{path}: cannot be read (No such file or directory)")
     try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8"
-        raise ConfigError(f"{path}: cannot be read ({reason})") from None
+        text = read_bounded(path, MAX_FILE_BYTES).decode("utf-8-sig")
+    except ModelFileError as error:
+        raise ConfigError(str(error)) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start + 1:,} is not UTF-8") from None
     return parse_config(text, str(path))
 
 
 def parse_config(text: str, name: str) -> RunConfig:
     """The same for TOML already in memory; `name` says in a message where it came from."""
+    if len(text) > MAX_FILE_BYTES:
+        raise ConfigError(f"{name}: {len(text):,} characters; a run file has far fewer")
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > MAX_DOTS_A_LINE:
+            raise ConfigError(f"{name}: line {number:,} has more than {MAX_DOTS_A_LINE} full stops")
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigError(f"{name}: not TOML: nested too deeply") from None
+    except ValueError as error:  # of which TOMLDecodeError is one, a number too long another
         raise ConfigError(f"{name}: not TOML: {error}") from None
     return _validate(tables, name)
 
@@ -85,7 +110,7 @@ def changed(config: Config, changes: Mapping[str, Any], table: str) -> Config:
     known = {f.name for f in dataclasses.fields(config)}
     for key in changes:
         if key not in known:
-            raise ConfigError(f"unknown option {key}{_nearest(key, known)}")
+            raise ConfigError(f"unknown option {named(key)}{_nearest(key, known)}")
     return _checked(type(config), {**dataclasses.asdict(config), **changes}, f"{table}.")
 
 
@@ -131,7 +156,7 @@ def _apply(tables: dict[str, Any], override: str) -> None:
         raise ConfigError(f"--set {override}: expected table.key=value, such as train.steps=1000")
     try:
         parsed = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         parsed = value
     tables.setdefault(table, {})[key] = parsed
 
@@ -140,17 +165,19 @@ def _validate(tables: Mapping[str, Any], name: str) -> RunConfig:
     kinds = {f.name: f.type for f in dataclasses.fields(RunConfig)}
     for table, values in tables.items():
         if table not in kinds:
-            raise ConfigError(f"{name}: unknown table [{table}]{_nearest(table, kinds)}")
+            raise ConfigError(f"{name}: unknown table [{named(table)}]{_nearest(table, kinds)}")
         if not isinstance(values, Mapping):
             raise ConfigError(f"{name}: {table} must be a table: write [{table}]")
         known = {f.name: f.default for f in dataclasses.fields(kinds[table])}  # type: ignore[arg-type]
         for key, value in values.items():
             if key not in known:
-                raise ConfigError(f"{name}: unknown key {table}.{key}{_nearest(key, known, table)}")
+                raise ConfigError(
+                    f"{name}: unknown key {table}.{named(key)}{_nearest(key, known, table)}"
+                )
             # Python, and pydantic with it, takes true for 1.
             if isinstance(value, bool) != isinstance(known[key], bool):
                 expected = "true or false" if isinstance(known[key], bool) else "no true or false"
-                raise ConfigError(f"{name}: {table}.{key} = {value!r}: expected {expected}")
+                raise ConfigError(f"{name}: {table}.{key} = {shown(value)}: expected {expected}")
     try:
         return _checked(RunConfig, tables, "")
     except ConfigError as error:
@@ -164,11 +191,11 @@ def _checked(kind: type[Config], values: Mapping[str, Any], prefix: str) -> Conf
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         reason = first["msg"][0].lower() + first["msg"][1:]
-        raise ConfigError(f"{prefix}{where} = {first['input']!r}: {reason}") from None
+        raise ConfigError(f"{prefix}{where} = {shown(first['input'])}: {reason}") from None
 
 
 def _nearest(word: str, known: Iterable[str], table: str = "") -> str:
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word[:100], list(known), n=1, cutoff=0.5)
     prefix = f"{table}." if table else ""
     if close:
         return f"; did you mean {prefix}{close[0]}?"

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from safetensors.torch import load_file
 from regard.build import build_trainer, open_run
 from regard.cli.app import main
 from regard.config import read_config, write_config
+from regard.machine import fingerprint
 from regard.models.transformer import PRESETS
 from regard.sealed import verify
 from tests.little_corpus import little_run
@@ -151,6 +153,124 @@ def test_damage_is_told_when_resuming(
     err = capsys.readouterr().err
     assert "is damaged (SHA-256 differs from the manifest); continuing from step-2" in err
     assert weights(out / "step-4").read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ["--set", "train.seed=3"],
+        ["--set", "train.steps=9", "--set", "train.seed=3"],
+        ["--set", "train.steps=many"],
+        ["--preset", "nano"],
+        ["--init-from", "other"],
+        ["--set", "train.steps=9", "--preset", "nano"],
+    ],
+)
+def test_what_a_run_began_with_cannot_change(
+    copied_run: Path, capsys: pytest.CaptureFixture[str], change: list[str]
+) -> None:
+    assert train("--resume", "--out", copied_run, *change) == 2
+    assert "it takes --set train.steps=N alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("steps", ["3", "4"])
+def test_fewer_steps_are_refused(
+    tmp_path: Path, run_file: Path, capsys: pytest.CaptureFixture[str], steps: str
+) -> None:
+    out = tmp_path / "run"
+    train(run_file, "--out", out)
+    assert train("--resume", "--out", out, "--set", f"train.steps={steps}") == 2
+    assert f"train.steps = {steps}: {out} already has 4; give more" in capsys.readouterr().err
+
+
+def test_a_run_that_is_given_more_steps_is_the_longer_run(tmp_path: Path, run_file: Path) -> None:
+    short, long = tmp_path / "short", tmp_path / "long"
+    more = ["--set", "train.steps=8"]
+    every = ["--set", "train.validate_every=4"]
+    assert train(run_file, "--out", short, *every) == 0
+    assert train("--resume", "--out", short, *more) == 0
+    assert train(run_file, "--out", long, *every, *more) == 0
+    assert names(short) == names(long) | {"extended-8"}
+    for name in ("step-8", "averaged-8"):
+        assert weights(short / name).read_bytes() == weights(long / name).read_bytes()
+    assert open_run(short).config == open_run(long).config
+
+
+def test_a_longer_run_goes_on_as_it_is(tmp_path: Path, run_file: Path) -> None:
+    out = tmp_path / "run"
+    train(run_file, "--out", out)
+    assert train("--resume", "--out", out, "--set", "train.steps=6") == 0
+    assert train("--resume", "--out", out) == 0
+    assert train("--resume", "--out", out, "--set", "train.steps=8") == 0
+    assert names(out) >= {"step-8", "extended-6", "extended-8"}
+
+
+def test_a_schedule_that_depends_on_the_steps_is_told(
+    tmp_path: Path, run_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    train(run_file, "--out", out, "--set", "train.schedule=cosine")
+    assert train("--resume", "--out", out, "--set", "train.steps=6") == 0
+    assert "up to here the rate was that of 4 steps, from here it is that of 6" in (
+        capsys.readouterr().err
+    )
+
+
+def test_another_machine_is_told_when_resuming_and_training_goes_on(
+    tmp_path: Path,
+    run_file: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "run"
+    train(run_file, "--out", out)
+    shutil.rmtree(out / "step-4")
+    other = fingerprint() | {"threads": 64, "torch": "9.9"}
+    monkeypatch.setattr("regard.train.checkpoint.fingerprint", lambda: other)
+    capsys.readouterr()
+    assert train("--resume", "--out", out) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "bit-exact" in line]
+    was = fingerprint()
+    assert told == [
+        f"{out}/step-2: from here not bit-exact: threads was {was['threads']}, is 64; "
+        f"torch was {was['torch']}, is 9.9"
+    ]
+    verify(out / "step-4")
+
+
+def test_the_same_machine_is_not_told(
+    tmp_path: Path, run_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    train(run_file, "--out", out)
+    train("--resume", "--out", out)
+    assert "bit-exact" not in capsys.readouterr().err
+
+
+def test_changed_data_is_refused_when_resuming(
+    tmp_path: Path,
+    run_file: Path,
+    corpus: tuple[Path, Path],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "run"
+    train(run_file, "--out", out)
+    corpus[0].write_text(corpus[0].read_text("utf-8") + "encore.\n", "utf-8")
+    assert train("--resume", "--out", out) == 2
+    complaint = capsys.readouterr().err.splitlines()[-1]
+    assert complaint.startswith(f"regard: {corpus[0]} is not the file that {out} began with")
+    assert complaint.endswith("restore it, or start another run with --init-from")
+
+
+def test_what_a_killed_process_left_of_the_run_folder_is_removed(
+    tmp_path: Path, run_file: Path
+) -> None:
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    leftover = tmp_path / "runs" / f".run.{killed.pid}.tmp"
+    leftover.mkdir(parents=True)
+    assert train(run_file, "--out", tmp_path / "runs" / "run") == 0
+    assert os.listdir(tmp_path / "runs") == ["run"]
 
 
 def test_a_new_run_begins_with_the_weights_of_another(tmp_path: Path, run_file: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from regard.api import Translator
+from regard.api import Translation, Translator
 from regard.cli.app import main
 from regard.data import lenient
 
@@ -87,7 +87,10 @@ def test_there_is_a_line_out_for_every_line_in(
     assert lines == [*out.splitlines(), ""]
     assert lines[0] == translator.translate(SENTENCE, beam=1).text
     assert lines[1] == lines[2] == lines[-2] == ""
-    assert err == "regard: 3 characters that are not UTF-8 read as \ufffd\n"
+    assert err == (
+        "regard: 3 characters that are not UTF-8 read as \ufffd; "
+        "11 control characters read as a space or left out\n"
+    )
 
 
 def test_a_very_long_line_is_one_line(
@@ -120,7 +123,7 @@ def test_json_has_scores_pieces_and_alignment(
     feed(monkeypatch, f"{SENTENCE}\n\n".encode())
     assert translate(trained_run, "--json", "--beam", "4", "--n-best", "2") == 0
     found, empty = map(json.loads, capsys.readouterr().out.splitlines())
-    assert set(found) == {"source", "text", "score", "sentences"}
+    assert set(found) == {"source", "text", "score", "num_cut", "sentences"}
     (sentence,) = found["sentences"]
     assert set(sentence) == {
         "source",
@@ -137,7 +140,24 @@ def test_json_has_scores_pieces_and_alignment(
     assert len(sentence["log_probs"]) == len(sentence["pieces"]) + 1
     assert sentence["n_best"][0]["text"] == sentence["text"]
     assert len(sentence["n_best"]) == 2
-    assert empty == {"source": "", "text": "", "score": 0.0, "sentences": []}
+    assert empty == {"source": "", "text": "", "score": 0.0, "num_cut": 0, "sentences": []}
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_a_model_writes_stays_on_one_line(
+    trained_run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    as_json: bool,
+) -> None:
+    written = "un\u2028deux\x85trois\x1b\nquatre\x7f"
+    monkeypatch.setattr(
+        Translator, "translate", lambda *_, **__: [Translation(SENTENCE, written, ())]
+    )
+    assert translate(trained_run, SENTENCE, *(["--json"] if as_json else [])) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.isprintable()
+    assert json.loads(line)["text"] == written if as_json else line == "un deux trois quatre"
 
 
 def test_a_text_that_is_not_utf_8_is_answered(

@@ -13,7 +13,11 @@ FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
 
 # Modules that can run code, or turn a file into code, when they read it.
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml"}
-UNSAFE_CALLS = {"torch.load", "torch.save", "torch.jit.load", "eval", "exec"}
+UNSAFE_CALLS = {"torch.load", "torch.save", "torch.jit.load", "torch.hub.load", "eval", "exec"}
+# What must not be taken out of its module, where its name would tell nothing.
+UNSAFE_NAMES = {"torch": {"load", "save", "jit", "hub"}, "numpy": {"load"}}
+# Asks transformers to run a program that came with a model.
+UNSAFE_OPTIONS = {"trust_remote_code"}
 
 # Every softmax over keys is in Attend; the others are over the vocabulary.
 SOFTMAX_OVER_KEYS = {"attention/attend.py"}
@@ -59,6 +63,21 @@ def test_nothing_imports_what_can_run_code_when_it_reads(file: str) -> None:
 @pytest.mark.parametrize("file", FILES)
 def test_nothing_reads_or_writes_pickles(file: str) -> None:
     assert not UNSAFE_CALLS & set(called(tree(file)))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_nothing_that_reads_pickles_is_imported_by_name(file: str) -> None:
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.ImportFrom) and node.module in UNSAFE_NAMES:
+            assert not UNSAFE_NAMES[node.module] & {alias.name for alias in node.names}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_program_that_came_with_a_model_is_run(file: str) -> None:
+    given = {node.arg for node in ast.walk(tree(file)) if isinstance(node, ast.keyword)}
+    names = {node.value for node in ast.walk(tree(file)) if isinstance(node, ast.Constant)}
+    assert not UNSAFE_OPTIONS & given
+    assert not any(option in names for option in UNSAFE_OPTIONS)
 
 
 @pytest.mark.parametrize("file", FILES)

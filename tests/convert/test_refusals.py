@@ -130,7 +130,7 @@ REFUSALS: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "an end beyond": (config(eos_token_id=400), "the special id 400 is beyond the 310 pieces"),
     "no SentencePiece": (overwrite("source.spm", b"x"), "source.spm: not a SentencePiece model"),
-    "no target": (remove("target.spm"), "target.spm: cannot be read"),
+    "no target": (remove("target.spm"), "target.spm: not found"),
     "no beam": (
         overwrite("generation_config.json", b'{"num_beams": 0}'),
         "generation_config.json: num_beams = 0",

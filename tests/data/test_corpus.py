@@ -127,13 +127,6 @@ def test_an_over_long_line_is_never_held_in_memory(tmp_path: Path) -> None:
     assert peak < 8 * LONGEST_LINE
 
 
-def test_lone_surrogates_become_replacement_characters(tmp_path: Path) -> None:
-    spec = put(tmp_path, a__jsonl=b'{"source": "a\\ud800b", "target": "\\udfff"}\n')
-    tally = Tally()
-    assert list(read_pairs(spec, tally)) == [Example("a\ufffdb", "\ufffd")]
-    assert tally.surrogates == 2
-
-
 def test_reading_single_lines_keeps_their_number(tmp_path: Path) -> None:
     long = b"x" * (LONGEST_LINE + 1)
     (path,) = put(tmp_path, a__txt=b"un\n\n" + long + b"\n\x00quatre\r\n")
@@ -183,6 +176,14 @@ FAULTS = [
         "{}/a.jsonl: line 1 is not JSON (Expecting value, column 12)",
     ),
     ({"a__jsonl": b"[" * 200_000}, "{}/a.jsonl: line 1 is nested too deeply"),
+    (
+        {
+            "a__jsonl": b'{"source": "a", "target": "\\ud83e\\udd37"}\n'
+            b'{"source": "a\\ud800b", "target": "b"}'
+        },
+        '{}/a.jsonl: line 2: "source" spells a lone surrogate, which is no character; write the '
+        "character itself, or both halves of the pair",
+    ),
     (
         {"a__txt": b"un\n"},
         "a corpus is two parallel files, or one .tsv or .jsonl, each perhaps with .gz; "

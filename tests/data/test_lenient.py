@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data import lenient
-from regard.data.lenient import Mended, lenient_lines, opened
+from regard.data.corpus import read_lines
+from regard.data.lenient import Mended, lenient_lines, mended_text, opened
 from regard.errors import DataError
 
 
@@ -26,7 +28,13 @@ def test_there_is_a_text_for_each_line(lines: list[bytes]) -> None:
     assert not any("\n" in text for text in found)
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\r\n\ufeff", exclude_categories=["Cs"]))))
+@given(
+    st.lists(
+        st.text(
+            st.characters(exclude_characters="\ufeff", exclude_categories=["Cc", "Cs", "Zl", "Zp"])
+        )
+    )
+)
 def test_what_is_utf_8_comes_as_it_is(lines: list[str]) -> None:
     found, mended = read("".join(f"{line}\n" for line in lines).encode())
     assert found == lines
@@ -42,8 +50,8 @@ def test_what_is_utf_8_comes_as_it_is(lines: list[str]) -> None:
         (b"a\r\nb\r\n", ["a", "b"]),
         (b"\n\n", ["", ""]),
         (b"\xef\xbb\xbfa\nb\n", ["a", "b"]),
-        ("a\u2028b\x85c\x0bd\n".encode(), ["a\u2028b\x85c\x0bd"]),
-        (b"\x00\x1b\n", ["\x00\x1b"]),
+        ("a\u2028b\x85c\x0bd\re\n".encode(), ["a b c d e"]),
+        (b"\x00\x1b\n", [""]),
     ],
 )
 def test_only_a_line_feed_ends_a_line(content: bytes, expected: list[str]) -> None:
@@ -55,6 +63,31 @@ def test_bytes_that_are_not_utf_8_are_replaced_and_counted() -> None:
     assert found == ["a\ufffdb", "c \ufffd d", "\ufffd"]
     assert mended.replaced == 2
     assert mended.summary() == "2 characters that are not UTF-8 read as \ufffd"
+
+
+def test_control_characters_are_read_as_in_training_and_counted(tmp_path: Path) -> None:
+    line = "un\x00deux\ttrois\u2028\x1bquatre\r"
+    (tmp_path / "text").write_bytes(f"{line}\n".encode())
+    found, mended = read(f"{line}\n".encode())
+    assert found == list(read_lines(tmp_path / "text")) == ["undeux trois quatre"]
+    assert mended.controls == 4
+    assert mended.summary() == "4 control characters read as a space or left out"
+
+
+@given(st.text(st.characters(exclude_characters="\r\ufeff")))
+def test_a_text_in_memory_is_mended_as_the_lines_of_a_file_are(text: str) -> None:
+    mended = Mended()
+    found = mended_text(text, mended)
+    lines, expected = read(f"{text}\n".encode("utf-8", "surrogatepass"))
+    assert mended.controls == expected.controls
+    if not re.search("[\ud800-\udfff]", text):  # a file holds three bytes for each
+        assert (found.split("\n"), mended) == (lines, expected)
+
+
+def test_each_lone_surrogate_is_one_replacement() -> None:
+    mended = Mended()
+    assert mended_text("caf\udce9\ufffd\ud800", mended) == "caf\ufffd\ufffd\ufffd"
+    assert mended.replaced == 2
 
 
 def test_a_line_too_long_loses_its_end_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.corpus import Example
-from regard.data.store import Rows, Store, store_key
+from regard.data.store import Rows, Store, checksum, store_key
 from regard.errors import DataError
 from regard.text.byte import Bytes
 from regard.text.characters import Characters
@@ -172,21 +174,34 @@ def test_a_build_that_fails_leaves_the_old_store_and_nothing_else(tmp_path: Path
     assert ids(Store.open(tmp_path / "train", key="k")) == expected
 
 
-def test_the_key_follows_content_tokeniser_and_settings(tmp_path: Path) -> None:
-    first, copy, other = tmp_path / "a", tmp_path / "b", tmp_path / "c"
-    for path, text in ((first, "x\n"), (copy, "x\n"), (other, "y\n")):
-        path.write_text(text)
+def test_the_key_follows_content_tokeniser_and_settings() -> None:
     nfkc = TokeniserPair(Bytes(normalise="nfkc"), Bytes(normalise="nfkc"))
-    key = store_key([first], bytes_pair())
-    assert store_key([copy], bytes_pair()) == key
+    key = store_key(["a"], bytes_pair())
+    assert store_key(["a"], bytes_pair()) == key
     others = {
-        store_key([other], bytes_pair()),
-        store_key([first, first], bytes_pair()),
-        store_key([first], nfkc),
-        store_key([first], bytes_pair(), settings="max_ratio=3"),
+        store_key(["b"], bytes_pair()),
+        store_key(["a", "a"], bytes_pair()),
+        store_key(["a"], nfkc),
+        store_key(["a"], bytes_pair(), settings="max_ratio=3"),
         key,
     }
     assert len(others) == 5
+
+
+def test_the_checksum_follows_content_alone(tmp_path: Path) -> None:
+    first, copy, other = tmp_path / "a", tmp_path / "b", tmp_path / "c"
+    for path, text in ((first, "x\n"), (copy, "x\n"), (other, "y\n")):
+        path.write_text(text)
+    assert checksum(first) == checksum(copy) != checksum(other)
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    for leftover in (f".train.{killed.pid}.tmp", f".train.old.{killed.pid}.tmp"):
+        (tmp_path / leftover).mkdir()
+    Store.build(tmp_path / "train", EXAMPLES, bytes_pair(), key="k")
+    assert os.listdir(tmp_path) == ["train"]
 
 
 def test_every_file_has_its_checksum_in_the_index(tmp_path: Path) -> None:

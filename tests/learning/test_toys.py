@@ -90,7 +90,7 @@ def learn(toy: Toy, config: TrainConfig, batch_size: int) -> Seq2Seq[Any]:
     optimiser = build_optimiser(model, config)
     batches = toy.batches(batch_size, random.Random(config.seed))
     for step, batch in zip(range(1, config.steps + 1), batches, strict=False):
-        optimiser.param_groups[0]["lr"] = learning_rate(
+        rate = learning_rate(
             config.schedule,
             step,
             peak=config.learning_rate,
@@ -101,7 +101,7 @@ def learn(toy: Toy, config: TrainConfig, batch_size: int) -> Seq2Seq[Any]:
         loss = batch_loss(model, batch, config.label_smoothing)
         (loss.smoothed / batch.target_mask.sum()).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-        optimiser.step()
+        optimiser.step(rate)
     return model
 
 

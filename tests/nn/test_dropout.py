@@ -5,7 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.nn.dropout import Dropout, keep_mask
+from regard.nn.dropout import Dropout, random_bytes
+from regard.plain import plain
 
 MANY = 400_000
 
@@ -35,6 +36,34 @@ def test_the_gradient_passes_where_the_value_passed() -> None:
     assert x.grad is not None and torch.equal(x.grad, y.detach())
 
 
+def test_adding_what_is_left_is_dropping_and_then_adding() -> None:
+    x, y = torch.randn(2, 1000)
+    dropout = Dropout(0.3)
+    torch.manual_seed(7)
+    together = dropout.add(x, y)
+    torch.manual_seed(7)
+    torch.testing.assert_close(together, x + dropout(y))
+
+
+def test_the_gradient_of_a_sum_reaches_both_parts() -> None:
+    x, y = torch.randn(2, 1000).unbind()
+    x.requires_grad_(), y.requires_grad_()
+    together = Dropout(0.3).add(x, y)
+    together.sum().backward()
+    kept = (together - x).detach() / y.detach()
+    assert x.grad is not None and torch.equal(x.grad, torch.ones(1000))
+    assert y.grad is not None
+    torch.testing.assert_close(y.grad, kept, rtol=1e-3, atol=1e-3)
+
+
+def test_the_plain_formula_is_torchs_dropout() -> None:
+    torch.manual_seed(7)
+    with plain():
+        ours = Dropout(0.5)(torch.ones(100))
+    torch.manual_seed(7)
+    assert torch.equal(ours, torch.nn.functional.dropout(torch.ones(100), 0.5))
+
+
 def test_evaluation_drops_nothing() -> None:
     x = torch.randn(100)
     assert torch.equal(Dropout(0.5).eval()(x), x)
@@ -48,13 +77,14 @@ def test_a_probability_of_zero_drops_nothing() -> None:
 @pytest.mark.parametrize("lane", range(8))
 def test_every_byte_of_a_random_word_is_used_in_full(lane: int) -> None:
     torch.manual_seed(0)
-    is_kept = keep_mask(torch.empty(MANY), 128).view(-1, 8)[:, lane]
-    assert is_kept.float().mean().item() == pytest.approx(0.5, abs=0.01)
+    drawn = random_bytes(MANY, torch.device("cpu")).view(-1, 8)[:, lane]
+    assert drawn.float().mean().item() == pytest.approx(127.5, abs=2)
+    assert len(drawn.unique()) == 256
 
 
 def test_the_lanes_of_a_word_are_independent() -> None:
     torch.manual_seed(0)
-    lanes = keep_mask(torch.empty(MANY), 128).view(-1, 8).float()
+    lanes = random_bytes(MANY, torch.device("cpu")).view(-1, 8).float()
     correlation = torch.corrcoef(lanes.T) - torch.eye(8)
     assert correlation.abs().max() < 0.02
 

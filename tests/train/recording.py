@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from regard.data.batching import Batch
 from regard.shapes import Tensor
 from regard.train.checkpoint import model_tensors
 from regard.train.observer import JsonLog, Shown, StepReport
-from regard.train.optimiser import optimiser_tensors
 from regard.train.progress import Scores
 from regard.train.trainer import Trainer
 
@@ -57,7 +56,7 @@ class Trained:
     @property
     def tensors(self) -> dict[str, Tensor]:
         model, optimiser = self.trainer.model, self.trainer.optimiser
-        return model_tensors(model) | optimiser_tensors(optimiser, model.named_parameters())
+        return model_tensors(model) | optimiser.tensors()
 
     @property
     def progress(self) -> dict[str, Any]:
@@ -81,14 +80,13 @@ def train_once(run: Run, trained: Trained | None = None, stop_after: int | None 
     result = Trained(trainer)
     if trained is not None:
         result.batches, result.losses = trained.batches, trained.losses
-    unspied = trainer.batches.epoch
+    unspied = trainer.step
 
-    def spied(epoch: int, start: int = 0) -> Iterator[Batch]:
-        for batch in unspied(epoch, start):
-            result.batches.append(batch.indices.tolist())
-            yield batch
+    def spied(batches: Sequence[Batch]) -> StepReport:
+        result.batches += [batch.indices.tolist() for batch in batches]
+        return unspied(batches)
 
-    trainer.batches.epoch = spied  # type: ignore[method-assign]
+    trainer.step = spied  # type: ignore[method-assign]
     recorder = Recorder(trainer, stop_after)
     log = JsonLog(run.folder / "log.jsonl", trainer.progress.step)
     trainer.observers += [log, recorder]

@@ -1,6 +1,7 @@
 """Checkpoints: what goes in comes out, and what does not fit is named."""
 
 import errno
+import json
 import os
 import pickle
 from pathlib import Path
@@ -12,13 +13,17 @@ from torch import nn
 
 from regard.build import build_model, open_run
 from regard.errors import ModelFileError
+from regard.machine import fingerprint
 from regard.models.interface import Seq2Seq
 from regard.sealed import sealing, verify
 from regard.train.checkpoint import (
+    MACHINE,
+    STATE,
     WEIGHTS,
     average_weights,
     checkpoints,
     load_weights,
+    machine_changes,
     model_tensors,
     newest_checkpoint,
     read_scores,
@@ -27,18 +32,18 @@ from regard.train.checkpoint import (
     save_weights,
 )
 from regard.train.config import TrainConfig
-from regard.train.optimiser import build_optimiser, optimiser_tensors, restore_optimiser
+from regard.train.optimiser import Adam, build_optimiser
 from regard.train.progress import Progress, Scores
 from tests.train.recording import equal
 
 
-def stepped(seed: int) -> tuple[nn.Linear, torch.optim.Optimizer]:
+def stepped(seed: int) -> tuple[nn.Linear, Adam]:
     """A small model whose optimiser has taken a step."""
     torch.manual_seed(seed)
     model = nn.Linear(3, 2)
     optimiser = build_optimiser(model, TrainConfig())
     model(torch.randn(4, 3)).square().sum().backward()
-    optimiser.step()
+    optimiser.step(0.1)
     return model, optimiser
 
 
@@ -52,10 +57,9 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     assert found == progress
     assert torch.equal(torch.rand(5), expected)
     assert equal(model_tensors(other), model_tensors(model))
-    left = optimiser_tensors(optimiser, model.named_parameters())
-    right = optimiser_tensors(other_optimiser, other.named_parameters())
+    left, right = optimiser.tensors(), other_optimiser.tensors()
     assert equal(left, right)
-    assert len(left) == 6  # two moments and the step, of weight and bias
+    assert len(left) == 5  # the step, and two moments of weight and bias
 
 
 def test_a_checkpoint_before_the_first_step_comes_back(tmp_path: Path) -> None:
@@ -132,6 +136,49 @@ def test_the_mean_keeps_the_kind_of_number(tmp_path: Path) -> None:
     assert mean["n"].item() == 2 and mean["n"].dtype == torch.int64
 
 
+# ------------------------------------------------------------------------------ the machine
+
+
+def test_a_checkpoint_knows_its_machine(tmp_path: Path) -> None:
+    model, optimiser = stepped(1)
+    folder = save_checkpoint(tmp_path, model, optimiser, Progress(step=7))
+    machine = json.loads((folder / MACHINE).read_text("utf-8"))
+    assert machine == fingerprint() | {"device": "cpu", "world_size": 1}
+    assert machine.keys() >= {"threads", "instruction_set", "torch"}
+    assert machine_changes(folder, model) == []
+
+
+@pytest.mark.parametrize(
+    ("item", "now"), [("threads", 99), ("instruction_set", "AVX9"), ("torch", "3.0")]
+)
+def test_each_change_of_the_machine_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, item: str, now: str | int
+) -> None:
+    model, optimiser = stepped(1)
+    folder = save_checkpoint(tmp_path, model, optimiser, Progress(step=7))
+    before = fingerprint()
+    monkeypatch.setattr("regard.train.checkpoint.fingerprint", lambda: before | {item: now})
+    assert machine_changes(folder, model) == [f"{item} was {before[item]}, is {now}"]
+
+
+def test_a_checkpoint_that_does_not_know_its_machine_may_differ_in_everything(
+    tmp_path: Path,
+) -> None:
+    model, optimiser = stepped(1)
+    folder = save_checkpoint(tmp_path, model, optimiser, Progress(step=7))
+    (folder / MACHINE).unlink()
+    assert "world_size was unknown, is 1" in machine_changes(folder, model)
+
+
+def test_the_random_state_of_a_device_that_is_not_here_is_passed_over(tmp_path: Path) -> None:
+    model, optimiser = stepped(1)
+    folder = save_checkpoint(tmp_path, model, optimiser, Progress(step=7))
+    state = load_file(folder / STATE)
+    state["random/cuda99"] = torch.zeros(16, dtype=torch.uint8)
+    save_file(state, folder / STATE)
+    assert restore_checkpoint(folder, *stepped(2)) == Progress(step=7)
+
+
 # ------------------------------------------------------------------------------ what does not fit
 
 
@@ -189,10 +236,3 @@ def test_a_missing_or_unknown_tensor_is_named(
     save_file(tensors, tmp_path / "x" / WEIGHTS)
     with pytest.raises(ModelFileError, match=f"tensor '.*' {message}"):
         load_weights(model, tmp_path / "x")
-
-
-@pytest.mark.parametrize("key", ["other/exp_avg", "weight/exp_avg"])
-def test_an_optimiser_state_that_does_not_fit_is_named(key: str) -> None:
-    model, optimiser = stepped(1)
-    with pytest.raises(ModelFileError, match=f"'{key}' does not fit the model"):
-        restore_optimiser(optimiser, model.named_parameters(), {key: torch.zeros(7)})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, ModelFileError
 from regard.train.console import ConsoleObserver, duration
 from regard.train.observer import JsonLog, Shown, StepReport, TensorBoard
 from regard.train.progress import Scores
@@ -35,6 +35,8 @@ def events(path: Path) -> list[dict[str, Any]]:
 
 def write_log(path: Path, first: int, last: int) -> None:
     log = JsonLog(path, first)
+    if first:
+        log.on_message("a line")  # about the step resumed from, told again
     for step in range(first + 1, last + 1):
         log.on_step(report(step))
         log.on_validation(Scores(step, 1.5, 20.0), [SHOWN], is_best=True)
@@ -68,7 +70,7 @@ def test_a_log_opened_at_a_step_forgets_what_came_after(tmp_path: Path) -> None:
 def test_a_line_that_a_crash_cut_off_is_forgotten(tmp_path: Path, broken: bytes) -> None:
     path = tmp_path / "log.jsonl"
     write_log(path, 0, 2)
-    whole = events(path)
+    whole = events(path)[:-1]  # without the message, which will come again
     path.write_bytes(path.read_bytes() + broken)
     JsonLog(path, 2).close()
     assert events(path) == whole
@@ -78,6 +80,21 @@ def test_a_line_is_on_disk_as_soon_as_it_is_told(tmp_path: Path) -> None:
     log = JsonLog(tmp_path / "log.jsonl", 0)
     log.on_step(report(1))
     assert len(events(tmp_path / "log.jsonl")) == 1
+    log.close()
+
+
+def test_a_log_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match=r"log.jsonl cannot be written \(No such file or dir"):
+        JsonLog(tmp_path / "absent" / "log.jsonl", 0)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+def test_a_full_disk_is_one_line_that_names_the_log(tmp_path: Path) -> None:
+    log = JsonLog(tmp_path / "log.jsonl", 0)
+    log._file.close()
+    log._file = open("/dev/full", "ab", buffering=0)  # noqa: SIM115
+    with pytest.raises(ModelFileError, match=r"log.jsonl cannot be written \(No space left on dev"):
+        log.on_step(report(1))
     log.close()
 
 

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from regard.build import create_run
 from regard.config import RunConfig
 from regard.data.batching import Batch, Batches
 from regard.text.config import TextConfig
+from regard.train.optimiser import Adam
+from regard.train.trainer import Trainer
 from tests.little_corpus import little_run, write_corpus
-from tests.train.recording import Trained, equal, train_in_parts
+from tests.train.recording import Trained, equal, train_in_parts, train_once
 
 STEPS = 12
 
@@ -79,12 +82,48 @@ def test_the_logs_are_equal_but_for_the_time(unbroken: Trained, resumed: Trained
     assert resumed.log == unbroken.log
 
 
+def test_a_kill_between_a_save_and_its_tidying_changes_nothing(
+    unbroken: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """step-11, which only the first interruption made, must not be averaged in the end."""
+    run = create_run(tmp_path / "run", everything_random(tmp_path))
+    train_once(run, stop_after=11)
+
+    def killed(self: Trainer, newest: Path) -> None:
+        if newest.name == "step-12":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_tidy", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_once(run)
+    resumed = train_once(run)
+    assert resumed.files.keys() == unbroken.files.keys()
+    assert all(equal(resumed.files[name], unbroken.files[name]) for name in unbroken.files)
+    assert resumed.log == unbroken.log
+
+
+def test_a_kill_between_averaging_and_telling_is_made_good(
+    unbroken: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = create_run(tmp_path / "run", everything_random(tmp_path))
+
+    def killed(self: Trainer, line: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_tell", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_once(run)
+    assert train_once(run).log == unbroken.log
+
+
 def _restores_no_random_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.train.checkpoint._restore_random_state", lambda states: None)
 
 
 def _restores_no_optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.train.checkpoint.restore_optimiser", lambda *_: None)
+    monkeypatch.setattr(Adam, "restore", lambda *_: None)
 
 
 def _restores_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:

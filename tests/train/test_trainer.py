@@ -116,7 +116,6 @@ def test_the_learning_rate_follows_the_schedule(make_trainer: MakeTrainer) -> No
     rates = [report.learning_rate for report in recorder(trainer).steps]
     assert rates[:4] == pytest.approx([0.0025, 0.005, 0.0075, 0.01])
     assert rates[7] == pytest.approx(0.01 * math.sqrt(4 / 8))
-    assert trainer.optimiser.param_groups[0]["lr"] == rates[-1]
 
 
 # ------------------------------------------------------------------------------ NaN and infinity

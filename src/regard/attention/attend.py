@@ -10,6 +10,7 @@ from torch import nn
 from regard.attention.masks import causal_mask
 from regard.attention.scores import Score, scaled_dot
 from regard.attention.windows import Window
+from regard.plain import is_plain
 from regard.shapes import Bool, Float, Int, Tensor
 
 Watcher = Callable[[Tensor], None]
@@ -125,7 +126,8 @@ class Attend(nn.Module):
             assert mask is None, "a causal mask and another one are not combined here"
             assert query.shape[-2] == keys.shape[-2], "the fused kernel counts from the first key"
         dropout = self.dropout if self.training else 0.0
-        if self.watcher is None and self.score is scaled_dot and self.window is None:
+        is_watched = self.watcher is not None or is_plain()
+        if not is_watched and self.score is scaled_dot and self.window is None:
             return F.scaled_dot_product_attention(
                 query, keys, values, attn_mask=mask, dropout_p=dropout, is_causal=is_causal
             )

@@ -8,6 +8,7 @@ from regard.attention.attend import Attend
 from regard.attention.cache import KeyValue
 from regard.attention.scores import Score, scaled_dot
 from regard.errors import ConfigError
+from regard.plain import is_plain
 from regard.shapes import Bool, Float, Tensor
 
 
@@ -77,11 +78,11 @@ class MultiHead(nn.Module):
             mask: True where a query may attend to a key.
             is_causal: each query sees the keys up to its own position only.
         """
-        if memory is None:
+        if memory is None and not is_plain():
             query, key, value = self._project_self(states)
         else:
             query = self._split(self.query(states))
-            key, value = self.project_memory(memory)
+            key, value = self.project_memory(states if memory is None else memory)
         return self._join(self.attend(query, key, value, mask, is_causal=is_causal))
 
     def project_memory(self, memory: Float[Tensor, "B S Dm"]) -> KeyValue:

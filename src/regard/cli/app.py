@@ -17,6 +17,7 @@ from regard.cli.new import new
 from regard.cli.score import score
 from regard.cli.train import train
 from regard.cli.translate import translate
+from regard.cli.verify_resume import verify_resume
 from regard.errors import RegardError
 
 app = App(
@@ -25,7 +26,7 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,  # `main` answers it
 )
-for command in (demo, train, translate, score, look, info, align, convert, new):
+for command in (demo, train, translate, score, look, info, align, convert, new, verify_resume):
     app.command(command)
 app.command(data)
 

@@ -64,14 +64,13 @@ def _read(folder: Path, checkpoint: str | None) -> "Parcel":
 
 
 def _read_run(folder: Path, checkpoint: str | None) -> "Parcel":
-    from regard.api import choose_checkpoint
-    from regard.build import build_model, open_run
+    from regard.api import choose_checkpoint, load_model
+    from regard.build import open_run
     from regard.convert.parcel import Parcel
-    from regard.train.checkpoint import load_weights, model_tensors
+    from regard.train.checkpoint import model_tensors
 
     run = open_run(folder)
-    model = build_model(run.config.model, run.tokenisers)
-    load_weights(model, choose_checkpoint(run, checkpoint, _warn))
+    model = load_model(run, choose_checkpoint(run, checkpoint, _warn))
     return Parcel(
         model=run.config.model,
         tensors=model_tensors(model),

@@ -30,7 +30,8 @@ def train(
 
     The run folder receives the resolved run file, the tokeniser, the checkpoints and log.jsonl.
     SIGINT or SIGTERM finishes the step, saves and exits with 128 + the signal's number;
-    `--resume` goes on from there.
+    `--resume` goes on from there, bit for bit. All that may change then is the number of steps,
+    with `--set train.steps=N`.
 
     Args:
         run_file: a run file; `regard new` writes one to start from.
@@ -46,7 +47,7 @@ def train(
 
     from rich.console import Console
 
-    from regard.build import build_trainer, create_run, open_run
+    from regard.build import build_trainer, create_run, extend_run, open_run
     from regard.errors import RegardError
     from regard.machine import tune_allocator
 
@@ -54,8 +55,11 @@ def train(
     console = Console(stderr=True)
     if resume:
         folder = out or _default_folder(run_file, source)
-        _refuse_changes(set_, preset, init_from)
+        steps = _more_steps(set_, preset, init_from)
         run = open_run(folder)
+        if steps is not None:
+            _tell_of_schedule(console, run, steps)
+            run = extend_run(run, steps)
         trainer = build_trainer(run)
         if trainer.resume(lambda line: _say(console, line)):
             _say(console, f"resuming {folder} at step {trainer.progress.step:,}")
@@ -156,13 +160,33 @@ def _refuse_existing(folder: Path) -> None:
         )
 
 
-def _refuse_changes(overrides: tuple[str, ...], preset: str | None, init_from: Path | None) -> None:
+def _more_steps(
+    overrides: tuple[str, ...], preset: str | None, init_from: Path | None
+) -> int | None:
+    """The one thing that may change when a run goes on: how many steps it has."""
+    import re
+
     from regard.errors import ConfigError
 
-    if overrides or preset or init_from:
+    if not (overrides or preset or init_from):
+        return None
+    steps = re.fullmatch(r"\s*train\.steps\s*=\s*([\d_]+)\s*", " ".join(overrides))
+    if steps is None or preset or init_from:
         raise ConfigError(
-            "--resume goes on exactly as the run began, without --set, --preset or --init-from; "
-            "to change something start another run with --init-from"
+            "--resume goes on exactly as the run began: of --set, --preset and --init-from it "
+            "takes --set train.steps=N alone; to change more start another run with --init-from"
+        )
+    return int(steps[1])
+
+
+def _tell_of_schedule(console: "Console", run: "Run", steps: int) -> None:
+    """Where a longer run is not what it would have been, had it been longer from the start."""
+    train = run.config.train
+    if train.schedule == "cosine":
+        _say(
+            console,
+            f"train.schedule = cosine depends on train.steps: up to here the rate was that of "
+            f"{train.steps:,} steps, from here it is that of {steps:,}",
         )
 
 

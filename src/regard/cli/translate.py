@@ -9,10 +9,13 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from regard.api import Translation, Translator
-    from regard.data.lenient import ByteStream
+    from regard.data.lenient import Mended
 
-# Lines translated together: enough to fill batches, few enough that a pipe sees progress.
+# Translated together: enough to fill batches, few enough that a pipe sees progress.
 CHUNK_LINES = 2000
+CHUNK_CHARACTERS = 1_000_000
+# Line numbers that a warning lists.
+LISTED_LINES = 10
 
 Flag = Parameter(negative=())
 
@@ -41,7 +44,9 @@ def translate(
     """Translate a text, a file, or standard input; one line out for every line in.
 
     Without a text and a file, lines are read from standard input; on a terminal each is
-    answered as it is typed. What is not given is taken from the model's run file.
+    answered as it is typed. What is not given is taken from the model's run file. What is not
+    UTF-8, a control character or a sentence too long for the model is mended by the rules of
+    docs/hostile.md and counted on standard error.
 
     Args:
         text: what to translate.
@@ -63,9 +68,8 @@ def translate(
         device: auto, cpu, cuda or mps.
     """
     from regard.api import load
-    from regard.data.lenient import Mended, lenient_lines, opened
+    from regard.data.lenient import Mended, lenient_lines, mended_text, opened
     from regard.errors import ConfigError
-    from regard.text.normal import well_formed
 
     if text is not None and file is not None:
         raise ConfigError("a text and --file exclude one another; give one")
@@ -84,46 +88,75 @@ def translate(
     options |= {"split_sentences": False} if whole_lines else {}
     translator = load(model, checkpoint=checkpoint, device=device, warn=_warn)
     options |= {"prefix": prefix, "align": json}
+    mended = Mended()
     if text is not None:
-        _write([translator.translate(well_formed(text), **options)], json)
+        _answer(translator, iter([mended_text(text, mended)]), mended, options, json)
     elif file is not None:
         total = None
         if file.is_file():  # a pipe can be read only once
             with opened(file) as stream:
                 total = sum(1 for _ in lenient_lines(stream, Mended()))
         with opened(file) as stream:
-            _translate_lines(translator, stream, options, json, total)
+            _answer(translator, lenient_lines(stream, mended), mended, options, json, total)
     elif sys.stdin.isatty():
         for line in _typed_lines():
-            _write([translator.translate(well_formed(line), **options)], json)
+            mended = Mended()
+            _answer(translator, iter([mended_text(line, mended)]), mended, options, json)
     else:
-        _translate_lines(translator, sys.stdin.buffer, options, json, None)
+        _answer(translator, lenient_lines(sys.stdin.buffer, mended), mended, options, json)
 
 
-def _translate_lines(
+def _answer(
     translator: "Translator",
-    stream: "ByteStream",
+    lines: Iterator[str],
+    mended: "Mended",
     options: dict[str, Any],
     as_json: bool,
-    total: int | None,
+    total: int | None = None,
 ) -> None:
-    from itertools import islice
-
+    """Write a translation for each line, and then say what had to be done to them."""
     from rich.console import Console
     from rich.progress import Progress
 
-    from regard.data.lenient import Mended, lenient_lines
-
-    mended = Mended()
+    cut: list[int] = []
+    num_done = 0
     console = Console(stderr=True)
-    remaining = lenient_lines(stream, mended)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("translating", total=total)
-        while chunk := list(islice(remaining, CHUNK_LINES)):
-            _write(translator.translate(chunk, **options), as_json)
+        for chunk in _chunks(lines):
+            found = translator.translate(chunk, **options)
+            _write(found, as_json)
+            cut += [n for n, each in enumerate(found, num_done + 1) if each.num_cut]
+            num_done += len(chunk)
             bar.advance(task, len(chunk))
     if mended.summary():
         _warn(mended.summary())
+    if cut:
+        _warn(_cut_summary(cut, translator.max_pieces or 0))
+
+
+def _chunks(lines: Iterator[str]) -> Iterator[list[str]]:
+    """Lines in groups that fit into memory."""
+    chunk: list[str] = []
+    num_characters = 0
+    for line in lines:
+        chunk.append(line)
+        num_characters += len(line)
+        if len(chunk) == CHUNK_LINES or num_characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, num_characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _cut_summary(lines: list[int], max_pieces: int) -> str:
+    """Which lines were too long, and what was done about it."""
+    listed = ", ".join(f"{number:,}" for number in lines[:LISTED_LINES])
+    more = f" and {len(lines) - LISTED_LINES:,} more" if len(lines) > LISTED_LINES else ""
+    return (
+        f"a sentence of more than {max_pieces:,} pieces was translated in parts, cut at clause "
+        f"marks, else white space, else anywhere: line {listed}{more}"
+    )
 
 
 def _typed_lines() -> Iterator[str]:
@@ -141,12 +174,16 @@ def _typed_lines() -> Iterator[str]:
 def _write(translations: "list[Translation]", as_json: bool) -> None:
     import json
 
+    from regard.text.normal import CONTROL, without_controls
+
     for translation in translations:
         if as_json:
-            print(json.dumps(translation.to_json(), ensure_ascii=False))
+            line = json.dumps(translation.to_json(), ensure_ascii=False)
+            # Many programs take U+0085 and U+2028 for the end of a line.
+            print(CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", line))
         else:
             # One line out for each line in, whatever the model writes.
-            print(" ".join(translation.text.split()))
+            print(" ".join(without_controls(translation.text)[0].split()))
     sys.stdout.flush()
 
 

@@ -8,7 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from regard.bounded import parse_json, read_bounded
 from regard.errors import ModelFileError
+
+# As large as the vocabulary of a million pieces, the largest file but the weights.
+MAX_FILE_BYTES = 64_000_000
 
 
 @contextmanager
@@ -43,10 +47,8 @@ def read_json(path: Path) -> dict[str, Any]:
         ModelFileError: it is missing, or anything else.
     """
     try:
-        content = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: not found; it belongs to a Marian folder") from None
-    except (OSError, ValueError, RecursionError) as error:
+        content = parse_json(read_bounded(path, MAX_FILE_BYTES))
+    except ValueError as error:
         raise ModelFileError(f"{path}: not readable JSON ({error})") from None
     if not isinstance(content, dict):
         raise ModelFileError(f"{path}: expected a JSON object, found {type(content).__name__}")

@@ -6,17 +6,20 @@ into `config.json` and `vocab.json`, where transformers reads them.
 """
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from regard.bounded import shown
 from regard.convert import marian_names as names
 from regard.convert.channels import to_halves, to_interleaved
 from regard.convert.folder import appearing, write_json
 from regard.convert.marian_config import (
     CONFIG,
     GENERATION,
+    TOKENISER,
     MarianConfig,
     config_json,
     generation_json,
@@ -28,6 +31,7 @@ from regard.convert.parcel import Parcel
 from regard.errors import ModelFileError
 from regard.models.transformer import Transformer
 from regard.nn.position import sinusoids
+from regard.safetensors_header import read_header
 from regard.shapes import Tensor
 
 WEIGHTS = "model.safetensors"
@@ -71,9 +75,17 @@ def read_marian(folder: Path) -> Parcel:
         tensors=_read_weights(folder, config),
         tokenisers=read_tokenisers(folder, config),
         decoding=read_decoding(folder),
-        source_language=str(settings.get("source_lang") or ""),
-        target_language=str(settings.get("target_lang") or ""),
+        source_language=_language(folder, settings, "source_lang"),
+        target_language=_language(folder, settings, "target_lang"),
     )
+
+
+def _language(folder: Path, settings: dict[str, Any], key: str) -> str:
+    """A language, which may be missing."""
+    found = settings.get(key) or ""
+    if not isinstance(found, str):
+        raise ModelFileError(f"{folder / TOKENISER}: {key} = {shown(found)}: expected a string")
+    return found
 
 
 def marian_tensors(parcel: Parcel) -> dict[str, Tensor]:
@@ -94,16 +106,13 @@ def _read_weights(folder: Path, config: MarianConfig) -> dict[str, Tensor]:
             f"{folder / PICKLE} is a pickle, which may run any program; write {WEIGHTS} with "
             "transformers: MarianMTModel.from_pretrained(DIR).save_pretrained(DIR)"
         )
+    shapes = {name: entry.shape for name, entry in read_header(path).items()}
+    places = _places(path, config, shapes)
     try:
         with safe_open(path, framework="pt") as file:
-            held = file.keys()
-            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in held}
-            places = _places(path, config, shapes)
             found = {name: file.get_tensor(theirs).float() for name, theirs in places.items()}
             for name in shapes.keys() & set(names.POSITIONS):
                 _check_positions(path, name, file.get_tensor(name).float(), config.d_model)
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: not found; it holds a Marian folder's weights") from None
     except (OSError, SafetensorError) as error:
         raise ModelFileError(f"{path}: not a readable safetensors file ({error})") from None
     bias = found.get("output.bias", torch.zeros(config.target_vocabulary))
@@ -124,7 +133,7 @@ def _places(path: Path, config: MarianConfig, shapes: dict[str, Shape]) -> dict[
     layers = names.layer_names(config.encoder_layers, config.decoder_layers)
     known = {*layers.values(), *names.EMBEDDINGS, names.BIAS, *names.POSITIONS}
     for name in sorted(shapes.keys() - known):
-        raise ModelFileError(f"{path}: tensor {name!r} is not part of what {CONFIG} describes")
+        raise ModelFileError(f"{path}: tensor {shown(name)} is not part of what {CONFIG} describes")
     places = {}
     for name, expected in _shapes(config).items():
         candidates = (

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Gt, Le
 from pydantic import TypeAdapter, ValidationError
 
+from regard.bounded import shown
 from regard.convert.folder import read_json
 from regard.convert.parcel import Parcel
-from regard.decoding.config import DecodingConfig
+from regard.decoding.config import MAX_BEAM, DecodingConfig
 from regard.errors import ConfigError, ModelFileError
 from regard.models.transformer import TransformerConfig
 from regard.nn.feed_forward import Activation
@@ -125,7 +126,7 @@ def read_config(folder: Path) -> MarianConfig:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ModelFileError(
-            f"{path}: {where} = {content.get(where)!r}: {first['msg']}; "
+            f"{path}: {where} = {shown(content.get(where))}: {first['msg']}; "
             "Regard reads the folders of Hugging Face's MarianMTModel"
         ) from None
     except ConfigError as error:
@@ -197,8 +198,8 @@ def generation_json(parcel: Parcel) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Generation:
-    num_beams: Count = 1
-    length_penalty: Annotated[float, Ge(0)] = 1.0
+    num_beams: Annotated[int, Gt(0), Le(MAX_BEAM)] = 1
+    length_penalty: Annotated[float, Ge(0), Le(10)] = 1.0
     early_stopping: bool | Literal["never"] = False
 
 
@@ -212,7 +213,7 @@ def read_decoding(folder: Path) -> DecodingConfig:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise ModelFileError(f"{path}: {where} = {first['input']!r}: {first['msg']}") from None
+        raise ModelFileError(f"{path}: {where} = {shown(first['input'])}: {first['msg']}") from None
     return DecodingConfig(
         beam=found.num_beams, alpha=found.length_penalty, early_exit=found.early_stopping is True
     )

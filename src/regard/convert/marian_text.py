@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from regard.convert.folder import read_json, write_json
+from regard.bounded import read_bounded, shown
+from regard.convert.folder import MAX_FILE_BYTES, read_json, write_json
 from regard.convert.marian_config import TOKENISER, MarianConfig
 from regard.convert.parcel import Parcel
 from regard.errors import ConfigError, ModelFileError
@@ -98,7 +99,8 @@ def _read_vocabulary(path: Path, size: int) -> list[str]:
     for piece, id in ids.items():
         if type(id) is not int or not 0 <= id < size or pieces[id] is not None:
             raise ModelFileError(
-                f"{path}: {piece!r} has id {id!r}; expected each of 0 to {size - 1:,} once"
+                f"{path}: {shown(piece)} has id {shown(id)}; "
+                f"expected each of 0 to {size - 1:,} once"
             )
         pieces[id] = piece
     return [piece for piece in pieces if piece is not None]
@@ -109,7 +111,7 @@ def _read_pieces(
 ) -> MarianPieces:
     unknown = _text(settings.get("unk_token", "<unk>"))
     if unknown not in vocabulary:
-        raise ModelFileError(f"{folder / VOCABULARY}: no piece {unknown!r} for unknown words")
+        raise ModelFileError(f"{folder / VOCABULARY}: no piece {shown(unknown)} for unknown words")
     specials = SpecialIds(
         pad=config.pad_token_id,
         unk=vocabulary.index(unknown),
@@ -117,10 +119,9 @@ def _read_pieces(
         eos=config.eos_token_id,
     )
     path = folder / name
+    content = read_bounded(path, MAX_FILE_BYTES)
     try:
-        return MarianPieces(path.read_bytes(), vocabulary, specials)
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror})") from None
+        return MarianPieces(content, vocabulary, specials)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
 

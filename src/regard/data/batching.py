@@ -41,6 +41,17 @@ class Batch:
     target_mask: Bool[np.ndarray, "B T"]
     indices: Int64[np.ndarray, " B"]
 
+    def rows(self, begin: int, end: int) -> "Batch":
+        """The examples from `begin` to before `end` alone."""
+        return Batch(
+            self.source[begin:end],
+            self.source_mask[begin:end],
+            self.target_in[begin:end],
+            self.target_out[begin:end],
+            self.target_mask[begin:end],
+            self.indices[begin:end],
+        )
+
 
 class Batches:
     """The examples of a store as batches, each example once in an epoch.

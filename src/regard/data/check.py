@@ -217,7 +217,6 @@ def check_reading(split: Reading) -> Iterator[Finding]:
             tuple((place,) for place in tally.first_too_long),
         ),
         (tally.control_characters, "control characters", NEVER, "note", ()),
-        (tally.surrogates, "lone surrogates", NEVER, "note", ()),
     )
     for count, what, harmful, severity, examples in counted:
         if count:

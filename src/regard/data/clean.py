@@ -19,6 +19,7 @@ from regard.data.check import (
     num_words,
 )
 from regard.data.corpus import Example
+from regard.text.normal import without_controls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ class Cleaner:
 
     def _mend_text(self, text: str) -> str:
         if self.rules.unescape:
-            text = " ".join(html.unescape(text).splitlines())
+            text, _ = without_controls(html.unescape(text))
         if self.rules.spaces:
             text = " ".join(NO_BREAK_SPACES.sub(" ", text).split())
         return text

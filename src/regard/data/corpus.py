@@ -7,14 +7,13 @@ What reading does to a line, always the same and always counted:
   and U+2029 become a plain space; every other control character, NUL included, is removed.
 - White space around the text goes. A pair with an empty side is left out.
 - A pair with a line of more than a megabyte is left out; such a line is never held in memory.
-- A lone surrogate, which only JSON can spell, becomes U+FFFD.
-- What is not UTF-8 is an error that names the file, the line and the byte.
+- What is not UTF-8 is an error that names the file, the line and the byte; so is a lone surrogate,
+  which only JSON can spell.
 """
 
 import gzip
 import json
 import os
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -24,15 +23,13 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from regard.errors import DataError
+from regard.text.normal import BREAKING, is_well_formed, without_controls
 
 LONGEST_LINE = 1_000_000
 """Bytes after which a line is left out."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = "\ufeff".encode()
-_BREAKING = re.compile("[\t\n\x0b\x0c\r\x1c-\x1f\x85\u2028\u2029]")
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Layout = Literal["parallel", "tsv", "jsonl"]
 
@@ -62,7 +59,6 @@ class Tally:
     empty: int = 0
     too_long: int = 0
     control_characters: int = 0
-    surrogates: int = 0
     first_too_long: list[str] = field(default_factory=list)
     """Where the first few over-long lines are, as "file, line 7"."""
 
@@ -212,6 +208,8 @@ def _jsonl_rows(paths: Sequence[Path], tally: Tally) -> Iterator[Row]:
             raise DataError(f"{where} is not JSON ({error.msg}, column {error.colno:,})") from error
         except RecursionError as error:
             raise DataError(f"{where} is nested too deeply") from error
+        except ValueError as error:  # a number of thousands of digits
+            raise DataError(f"{where} is not JSON ({error})") from error
         expected = 'expected an object with "source" and "target"'
         if not isinstance(value, dict):
             raise DataError(f"{where} holds a {_JSON_NAMES[type(value)]}; {expected}")
@@ -221,6 +219,11 @@ def _jsonl_rows(paths: Sequence[Path], tally: Tally) -> Iterator[Row]:
             if not isinstance(value[key], str):
                 kind = _JSON_NAMES[type(value[key])]
                 raise DataError(f'{where}: "{key}" is a {kind}; a string is expected')
+            if not is_well_formed(value[key]):
+                raise DataError(
+                    f'{where}: "{key}" spells a lone surrogate, which is no character; write the '
+                    "character itself, or both halves of the pair"
+                )
         yield value["source"], value["target"]
 
 
@@ -283,13 +286,8 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
 
 
 def _tidy(text: str, tally: Tally) -> str:
-    text, surrogates = _SURROGATE.subn("\ufffd", text)
-    tally.surrogates += surrogates
-    text = text.strip(" ")
-    if _CONTROL.search(text):
-        text, breaking = _BREAKING.subn(" ", text)
-        text, others = _CONTROL.subn("", text)
-        tally.control_characters += breaking + others
+    text, num_controls = without_controls(text.strip(" "))
+    tally.control_characters += num_controls
     return text.strip()
 
 
@@ -331,7 +329,7 @@ def write_pairs(
                 columns = [json.dumps(row, ensure_ascii=False)]
             else:
                 for text in (example.source, example.target):
-                    if _BREAKING.search(text):
+                    if BREAKING.search(text):
                         raise DataError(f"pair {count:,} holds a tab or a line break: {text!r}")
                 columns = [example.source, example.target]
                 if layout == "tsv":

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from regard.data.corpus import LONGEST_LINE
 from regard.errors import DataError
+from regard.text.normal import well_formed, without_controls
 
 REPLACEMENT = "\ufffd"
 
@@ -21,10 +22,12 @@ class Mended:
 
     Attributes:
         replaced: replacement characters that stand for bytes that are not UTF-8.
+        controls: control characters that became a space or were left out.
         cut: lines that were too long and lost their end.
     """
 
     replaced: int = 0
+    controls: int = 0
     cut: int = 0
 
     def summary(self) -> str:
@@ -32,6 +35,8 @@ class Mended:
         parts = []
         if self.replaced:
             parts.append(f"{self.replaced:,} characters that are not UTF-8 read as {REPLACEMENT}")
+        if self.controls:
+            parts.append(f"{self.controls:,} control characters read as a space or left out")
         if self.cut:
             parts.append(f"{self.cut:,} lines cut after {LONGEST_LINE:,} bytes")
         return "; ".join(parts)
@@ -65,11 +70,24 @@ def opened(path: Path) -> Iterator[ByteStream]:
             raise DataError(f"{path} is a damaged gzip file: {error}") from None
 
 
+def mended_text(text: str, mended: Mended) -> str:
+    """A text that is in memory, as `lenient_lines` would read it; its line feeds stay.
+
+    A lone surrogate, by which Python marks a byte that is not UTF-8, becomes U+FFFD.
+    """
+    whole = well_formed(text)
+    mended.replaced += whole.count(REPLACEMENT) - text.count(REPLACEMENT)
+    lines = [without_controls(line) for line in whole.split("\n")]
+    mended.controls += sum(num_controls for _, num_controls in lines)
+    return "\n".join(line for line, _ in lines)
+
+
 def lenient_lines(stream: ByteStream, mended: Mended) -> Iterator[str]:
     """One text for each line, where only a line feed ends one.
 
-    Bytes that are not UTF-8 become U+FFFD, and of a line that is longer than a corpus may
-    have, the end is dropped; both are counted in `mended`. A byte-order mark is no text.
+    As in a corpus, control characters become a space or are left out, and a byte-order mark is
+    no text. Bytes that are not UTF-8 become U+FFFD, and of a line that is longer than a corpus
+    may have, the end is dropped. All but the mark is counted in `mended`.
     """
     is_first = True
     while raw := stream.readline(LONGEST_LINE + 1):
@@ -82,4 +100,6 @@ def lenient_lines(stream: ByteStream, mended: Mended) -> Iterator[str]:
             raw, is_first = raw.removeprefix(codecs.BOM_UTF8), False
         line = raw[:LONGEST_LINE].decode("utf-8", errors="replace")
         mended.replaced += line.count(REPLACEMENT) - raw.count(REPLACEMENT.encode())
-        yield line.rstrip("\r\n")
+        text, num_controls = without_controls(line.rstrip("\r\n"))
+        mended.controls += num_controls
+        yield text

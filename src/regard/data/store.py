@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from jaxtyping import Int64, Integer
 
 from regard.data.corpus import Example
 from regard.errors import DataError
+from regard.sealed import remove_temporaries, temporary_name
 from regard.text.normal import well_formed
 from regard.text.pair import TokeniserPair
 
@@ -103,9 +103,10 @@ class Store:
         Raises:
             DataError: if the folder cannot be written; an old one is then left as it was.
         """
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        temporary = temporary_name(folder)
         try:
+            remove_temporaries(folder.parent)
+            temporary.mkdir(parents=True)
             _write(temporary, examples, tokenisers, key)
             _replace(temporary, folder)
         except OSError as error:
@@ -153,20 +154,26 @@ class Store:
             return cls.build(folder, examples(), tokenisers, key=key)
 
 
-def store_key(files: Sequence[Path], tokenisers: TokeniserPair, *, settings: str = "") -> str:
+def store_key(checksums: Iterable[str], tokenisers: TokeniserPair, *, settings: str = "") -> str:
     """SHA-256 of all that decides what a store holds.
 
     Args:
-        files: the corpus, by content.
+        checksums: of the corpus, file by file (`checksum`).
         tokenisers: what cuts it; whether they sample decides whether the text is kept.
         settings: whatever else decides which examples come out of the files.
     """
     digest = hashlib.sha256(
         json.dumps([FORMAT, tokenisers.fingerprint(), tokenisers.sampling > 0, settings]).encode()
     )
-    for path in files:
-        digest.update(_checksum(path).encode())
+    for each in checksums:
+        digest.update(each.encode())
     return digest.hexdigest()
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write(folder: Path, examples: Iterable[Example], tokenisers: TokeniserPair, key: str) -> None:
@@ -188,7 +195,7 @@ def _write(folder: Path, examples: Iterable[Example], tokenisers: TokeniserPair,
     finally:
         for writer in writers.values():
             writer.close()
-    files = {path.name: _checksum(path) for path in sorted(folder.iterdir())}
+    files = {path.name: checksum(path) for path in sorted(folder.iterdir())}
     index = {"format": FORMAT, "key": key, "ids": dtype.str, "text": has_text, "files": files}
     with (folder / INDEX).open("w", encoding="utf-8") as file:
         json.dump(index, file, indent=2)
@@ -227,8 +234,8 @@ def _chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
 def _replace(new: Path, folder: Path) -> None:
     # A rename cannot replace a folder with files in it: the old one steps aside first.
     if folder.exists():
-        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-        folder.rename(aside / "old")
+        aside = temporary_name(folder.with_name(f"{folder.name}.old"))
+        folder.rename(aside)
         new.rename(folder)
         shutil.rmtree(aside, ignore_errors=True)
     else:
@@ -268,15 +275,10 @@ def _read_index(path: Path) -> dict[str, Any]:
     return dict(index)
 
 
-def _verify(path: Path, checksum: str | None) -> None:
+def _verify(path: Path, expected: str | None) -> None:
     try:
-        is_whole = _checksum(path) == checksum
+        is_whole = checksum(path) == expected
     except FileNotFoundError:
         raise DataError(f"{path}: not found; build the store again") from None
     if not is_whole:
         raise DataError(f"{path}: damaged (SHA-256 differs from {INDEX}); build the store again")
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,42 +3,47 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt, Le, Lt
 from typing_extensions import Doc
 
 from regard.decoding.penalty import PenaltyKind
 from regard.errors import ConfigError
+
+# Far beyond what finds better translations; a run file cannot ask for all of memory.
+MAX_BEAM = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingConfig:
     """How to search for a translation; a beam of 1 is greedy search."""
 
-    beam: Annotated[int, Gt(0), Doc("hypotheses kept at each step; 1 is greedy")] = 4
+    beam: Annotated[int, Gt(0), Le(MAX_BEAM), Doc("hypotheses kept at each step; 1 is greedy")] = 4
     penalty: Annotated[
         PenaltyKind, Doc("divide a log-probability by lengthᵅ, or by GNMT's ((5 + length)/6)ᵅ")
     ] = "length"
-    alpha: Annotated[float, Ge(0), Doc("strength of the length penalty; 0 is none")] = 1.0
-    n_best: Annotated[int, Gt(0), Doc("hypotheses returned a sentence")] = 1
+    alpha: Annotated[float, Ge(0), Le(10), Doc("strength of the length penalty; 0 is none")] = 1.0
+    n_best: Annotated[int, Gt(0), Le(MAX_BEAM), Doc("hypotheses returned a sentence")] = 1
     early_exit: Annotated[
         bool,
         Doc("stop at the first n = beam finished hypotheses; else when no other can still win"),
     ] = False
     max_ratio: Annotated[
-        float, Ge(0), Doc("a target has at most ratio · source + extra pieces")
+        float, Ge(0), Le(100), Doc("a target has at most ratio · source + extra pieces")
     ] = 2.0
-    max_extra: Annotated[int, Gt(0), Doc("see max_ratio")] = 20
+    max_extra: Annotated[int, Gt(0), Le(10_000), Doc("see max_ratio")] = 20
     sample: Annotated[bool, Doc("draw tokens at random instead of searching")] = False
     temperature: Annotated[float, Gt(0), Doc("of sampling; below 1 is safer, above 1 wilder")] = 1.0
     top_k: Annotated[int, Ge(0), Doc("sample among the k most probable tokens; 0 is all")] = 0
     top_p: Annotated[
         float, Gt(0), Le(1), Doc("sample among the most probable tokens that make up p")
     ] = 1.0
-    seed: Annotated[int, Ge(0), Doc("of sampling")] = 1
+    seed: Annotated[int, Ge(0), Lt(2**63), Doc("of sampling")] = 1
     split_sentences: Annotated[
         bool, Doc("translate a text sentence by sentence; false takes each line whole")
     ] = True
-    batch_tokens: Annotated[int, Gt(0), Doc("source tokens decoded together, a beam apart")] = 2048
+    batch_tokens: Annotated[
+        int, Gt(0), Le(1_000_000), Doc("source tokens decoded together, a beam apart")
+    ] = 2048
 
     def __post_init__(self) -> None:
         if not self.sample and self.n_best > self.beam:

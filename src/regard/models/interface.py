@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from torch import nn
 
+from regard.nn.recompute import Recomputing
 from regard.shapes import Bool, Float, Int, Tensor
 
 
@@ -29,9 +30,12 @@ class Seq2Seq(nn.Module, ABC, Generic[State]):
 
     Attributes:
         output: the last layer, hidden state → a score for every target token.
+        is_divisible: whether a batch may be learned from in parts: no sentence's result depends
+            on another's, and all that is random comes from `regard.nn.dropout`.
     """
 
     output: nn.Linear
+    is_divisible: bool = True
 
     @abstractmethod
     def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> Memory:
@@ -70,6 +74,12 @@ class Seq2Seq(nn.Module, ABC, Generic[State]):
         hidden = self.decode(self.encode(source, source_mask), target, target_mask)
         logits: Tensor = self.output(hidden)
         return logits
+
+    def recompute_blocks(self, is_asked: bool) -> None:
+        """Keep only what enters each block, and compute the rest again on the way back."""
+        for module in self.modules():
+            if isinstance(module, Recomputing):
+                module.recomputes = is_asked
 
     def num_parameters(self) -> int:
         """Trainable numbers, shared ones counted once."""

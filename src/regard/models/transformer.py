@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, cast
 
 import torch
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 from torch import nn
 from typing_extensions import Doc
 
@@ -20,10 +20,14 @@ from regard.nn.embedding import Embedding
 from regard.nn.feed_forward import Activation, FeedForward
 from regard.nn.norm import NORMS, NormKind
 from regard.nn.position import POSITIONS, Position, PositionKind
+from regard.nn.recompute import Recomputing
 from regard.nn.residual import NormPlace, Residual
 from regard.shapes import Bool, Float, Int, Tensor
 
-Count = Annotated[int, Gt(0)]
+# Larger than any Transformer is in that direction: a run file cannot ask for all of memory.
+Width = Annotated[int, Gt(0), Le(65_536)]
+Layers = Annotated[int, Gt(0), Le(500)]
+Positions = Annotated[int, Gt(0), Le(65_536)]
 Probability = Annotated[float, Ge(0), Lt(1)]
 
 
@@ -32,11 +36,11 @@ class TransformerConfig:
     """The shape of a Transformer; the defaults are the paper's base model (table 3)."""
 
     arch: Annotated[Literal["transformer"], Doc("which architecture")] = "transformer"
-    d_model: Annotated[Count, Doc("width of every state between the sub-layers")] = 512
-    heads: Annotated[Count, Doc("attention heads; must divide d_model")] = 8
-    d_ff: Annotated[Count, Doc("hidden width of the feed-forward network")] = 2048
-    encoder_layers: Annotated[Count, Doc("encoder blocks")] = 6
-    decoder_layers: Annotated[Count, Doc("decoder blocks; few of them decode fast")] = 6
+    d_model: Annotated[Width, Doc("width of every state between the sub-layers")] = 512
+    heads: Annotated[Width, Doc("attention heads; must divide d_model")] = 8
+    d_ff: Annotated[Width, Doc("hidden width of the feed-forward network")] = 2048
+    encoder_layers: Annotated[Layers, Doc("encoder blocks")] = 6
+    decoder_layers: Annotated[Layers, Doc("decoder blocks; few of them decode fast")] = 6
     dropout: Annotated[Probability, Doc("on embeddings and on every sub-layer's output")] = 0.1
     dropout_attention: Annotated[
         Probability, Doc("on attention weights; above 0 the fused kernel is lost")
@@ -50,7 +54,7 @@ class TransformerConfig:
     position: Annotated[
         PositionKind, Doc("how order is told; fraction and integer are the two rejected ideas")
     ] = "sinusoid"
-    max_positions: Annotated[Count, Doc("longest sentence in pieces")] = 1024
+    max_positions: Annotated[Positions, Doc("longest sentence in pieces")] = 1024
     share_embeddings: Annotated[
         Literal["all", "target", "none"],
         Doc("one matrix for source, target and output; for target and output; or three"),
@@ -171,7 +175,7 @@ class DecoderBlock(nn.Module):
         return self.cross_attention.attend_to(queries, memory, mask).view_as(x)
 
 
-class Encoder(nn.Module):
+class Encoder(Recomputing):
     """A stack of encoder blocks; with pre-norm, one last normalisation on top."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -183,7 +187,7 @@ class Encoder(nn.Module):
         self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]
     ) -> Float[Tensor, "B S D"]:
         for layer in self.layers:
-            x = layer(x, mask)
+            x = self.apply_block(layer, x, mask)
         return self.norm(x, mask) if self.norm is not None else x
 
 
@@ -204,7 +208,7 @@ class DecoderState:
     length: int = 0
 
 
-class Decoder(nn.Module):
+class Decoder(Recomputing):
     """A stack of decoder blocks; with pre-norm, one last normalisation on top."""
 
     def __init__(self, config: TransformerConfig, *, has_cross: bool = True) -> None:
@@ -221,7 +225,7 @@ class Decoder(nn.Module):
         memory: Memory | None = None,
     ) -> Float[Tensor, "B T D"]:
         for layer in self.layers:
-            x = layer(x, mask, memory)
+            x = self.apply_block(layer, x, mask, memory)
         return self.norm(x, mask) if self.norm is not None else x
 
     def start(self, memory: Memory | None, max_length: int) -> DecoderState:
@@ -276,6 +280,7 @@ class Transformer(Seq2Seq[DecoderState]):
     ) -> None:
         super().__init__()
         d_model = config.d_model
+        self.is_divisible = config.norm != "batch" and config.dropout_attention == 0
         source = Embedding(source_vocabulary, d_model)
         target = (
             source if config.share_embeddings == "all" else Embedding(target_vocabulary, d_model)

@@ -1,43 +1,75 @@
 """Dropout whose mask is cheap to draw on a CPU."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from regard.shapes import Bool, Float, Tensor
+from regard.plain import is_plain
+from regard.shapes import Float, Tensor, UInt8
+
+_generator: ContextVar[torch.Generator | None] = ContextVar("generator", default=None)
 
 
-def keep_mask(like: Tensor, num_dropped: int) -> Bool[Tensor, "..."]:
-    """A random mask of the shape of `like`, False with probability num_dropped/256.
+@contextmanager
+def drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Let the dropout of this thread draw from a generator of its own instead of torch's."""
+    token = _generator.set(generator)
+    try:
+        yield
+    finally:
+        _generator.reset(token)
 
-    One random 64-bit word yields eight 8-bit numbers, each compared with the threshold;
-    drawing one float an element, as `bernoulli_` does, takes ten times as long.
+
+def own_generator() -> torch.Generator | None:
+    """What `drawing_from` set in this thread, if anything."""
+    return _generator.get()
+
+
+def random_bytes(num_bytes: int, device: torch.device) -> UInt8[Tensor, "n"]:
+    """Uniform random bytes, eight from every 64-bit word of the generator.
+
+    Drawing one float an element, as `bernoulli_` does, takes ten times as long.
     """
-    num_words = (like.numel() + 7) // 8
-    words = torch.empty(num_words, dtype=torch.int64, device=like.device)
-    words.random_(-(2**63), None)  # all 64 bits: the default leaves the sign bit at 0
-    return (words.view(torch.uint8)[: like.numel()] >= num_dropped).view(like.shape)
+    words = torch.empty((num_bytes + 7) // 8, dtype=torch.int64, device=device)
+    # All 64 bits: the default leaves the sign bit at 0.
+    words.random_(-(2**63), None, generator=own_generator())
+    return words.view(torch.uint8)[:num_bytes]
 
 
-class _Dropped(torch.autograd.Function):
+def _mask(
+    noise: UInt8[Tensor, "*B"], num_dropped: int, like: Float[Tensor, "*B"]
+) -> Float[Tensor, "*B"]:
+    """1.0 where the byte says keep, else 0.0: floats, because bool · float is slow on a CPU."""
+    return torch.ge(noise, num_dropped, out=torch.empty_like(like))
+
+
+class _AddDropped(torch.autograd.Function):
+    """x + y · m / (1 − p); of the mask only its random bytes are kept for the backward pass."""
+
     @staticmethod
-    def forward(ctx: Any, x: Tensor, num_dropped: int) -> Tensor:
-        mask = keep_mask(x, num_dropped)
-        ctx.save_for_backward(mask)
+    def forward(ctx: Any, x: Tensor, y: Tensor, num_dropped: int) -> Tensor:
+        noise = random_bytes(y.numel(), y.device).view(y.shape)
+        ctx.save_for_backward(noise)
+        ctx.num_dropped = num_dropped
         ctx.scale = 256 / (256 - num_dropped)
-        return (x * mask).mul_(ctx.scale)
+        return torch.addcmul(x, y, _mask(noise, num_dropped, y), value=ctx.scale)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        (mask,) = ctx.saved_tensors
-        return (grads[0] * mask).mul_(ctx.scale), None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor, None]:
+        (noise,) = ctx.saved_tensors
+        d_y = _mask(noise, ctx.num_dropped, grads[0]).mul_(grads[0]).mul_(ctx.scale)
+        return grads[0] if ctx.needs_input_grad[0] else None, d_y, None
 
 
 class Dropout(nn.Module):
     """Dropout.
 
-        y = x · m / (1 − p),   m ~ Bernoulli(1 − p)
+        Dropout(y) = y · m / (1 − p),   m ~ Bernoulli(1 − p)
 
     Srivastava et al. 2014. Differs: p is rounded to a multiple of 1/256, and the scale uses
     the rounded p, so the expectation is exact.
@@ -48,11 +80,23 @@ class Dropout(nn.Module):
         assert 0.0 <= probability < 1.0, f"dropout {probability}"
         self.num_dropped = min(round(probability * 256), 255)
 
-    def forward(self, x: Float[Tensor, "*B"]) -> Float[Tensor, "*B"]:
+    def forward(self, y: Float[Tensor, "*B"]) -> Float[Tensor, "*B"]:
         if not self.training or self.num_dropped == 0:
-            return x
-        dropped: Tensor = _Dropped.apply(x, self.num_dropped)  # type: ignore[no-untyped-call]
-        return dropped
+            return y
+        if is_plain():
+            return F.dropout(y, self.num_dropped / 256)
+        return self._add(y.new_zeros(()), y)
+
+    def add(self, x: Float[Tensor, "*B"], y: Float[Tensor, "*B"]) -> Float[Tensor, "*B"]:
+        """The sum x + Dropout(y), in one pass."""
+        if not self.training or self.num_dropped == 0 or is_plain():
+            plain_sum: Tensor = x + self(y)
+            return plain_sum
+        return self._add(x, y)
+
+    def _add(self, x: Tensor, y: Tensor) -> Tensor:
+        added: Tensor = _AddDropped.apply(x, y, self.num_dropped)  # type: ignore[no-untyped-call]
+        return added
 
     def extra_repr(self) -> str:
         return f"p={self.num_dropped}/256"

@@ -45,7 +45,7 @@ class Residual(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         """Apply the sub-layer; the mask tells a batch norm which positions are real."""
         if self.place == "pre":
-            y: Tensor = x + self.dropout(sublayer(self.norm(x, mask)))
+            y: Tensor = self.dropout.add(x, sublayer(self.norm(x, mask)))
         else:
-            y = self.norm(x + self.dropout(sublayer(x)), mask)
+            y = self.norm(self.dropout.add(x, sublayer(x)), mask)
         return y

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, TypeVar
 
+from regard.bounded import parse_json
 from regard.errors import ModelFileError
 from regard.text.normal import Form, Span, normalised
-from regard.text.tokeniser import SPECIAL_PIECES, Tokeniser, shown
+from regard.text.tokeniser import SPECIAL_PIECES, Tokeniser, require_distinct, shown
 
 ListedKind = TypeVar("ListedKind", bound="Listed")
 
@@ -53,11 +54,12 @@ class Listed(Tokeniser):
             ModelFileError: if it is anything else.
         """
         try:
-            surfaces = json.loads(data)
-        except ValueError:
-            raise ModelFileError("not JSON; train the tokeniser again") from None
+            surfaces = parse_json(data)
+        except ValueError as error:
+            raise ModelFileError(f"not JSON ({error}); train the tokeniser again") from None
         if not isinstance(surfaces, list) or not all(isinstance(s, str) and s for s in surfaces):
             raise ModelFileError("not a JSON list of pieces; train the tokeniser again")
+        require_distinct(surfaces)
         return cls(surfaces, normalise=normalise)
 
     def __len__(self) -> int:

@@ -2,18 +2,21 @@
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, final
 
-import sentencepiece
 from annotated_types import Ge, MinLen
 from pydantic import TypeAdapter, ValidationError
 
 from regard.errors import ModelFileError
 from regard.text.kind import Kind
 from regard.text.normal import Form, Span, normalised
-from regard.text.tokeniser import SPACE_MARK, Tokeniser, without_first_space
+from regard.text.sentencepieces import read_model
+from regard.text.tokeniser import SPACE_MARK, Tokeniser, require_distinct, without_first_space
+
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,20 +72,16 @@ class MarianPieces(Tokeniser):
         self.vocabulary = list(vocabulary)
         self.pad, self.unk = specials.pad, specials.unk
         self.bos, self.eos = specials.start, specials.eos
-        self._processor = sentencepiece.SentencePieceProcessor()
-        try:
-            self._processor.LoadFromSerializedProto(model)
-        except RuntimeError:
-            raise ModelFileError("not a SentencePiece model") from None
+        self._processor, _ = read_model(model)
+        require_distinct(self.vocabulary)
         self._ids = {piece: id for id, piece in enumerate(vocabulary)}
-        if len(self._ids) != len(self.vocabulary):
-            twice = next(p for id, p in enumerate(vocabulary) if self._ids[p] != id)
-            raise ModelFileError(f"the piece {twice!r} stands in the vocabulary twice")
         largest = max(specials.pad, specials.unk, specials.start, specials.eos)
         if largest >= len(self.vocabulary):
             raise ModelFileError(
                 f"the special id {largest:,} is beyond the {len(self.vocabulary):,} pieces"
             )
+        if self.eos in (self.pad, self.bos):
+            raise ModelFileError(f"id {self.eos:,} is both the end and padding or the start")
         self._surfaces = [self._surface_of(piece) for piece in self.vocabulary]
         for id in (self.pad, self.bos, self.eos):
             self._surfaces[id] = b""
@@ -149,8 +148,8 @@ class MarianPieces(Tokeniser):
         return self._surfaces[id]
 
     def _surface_of(self, piece: str) -> bytes:
-        id = self._processor.PieceToId(piece)
-        if self._processor.IsByte(id):
+        is_byte = self._processor.IsByte(self._processor.PieceToId(piece))
+        if is_byte and _BYTE.fullmatch(piece):
             return bytes([int(piece.removeprefix("<0x").removesuffix(">"), 16)])
         return piece.replace(SPACE_MARK, " ").encode()
 

@@ -1,4 +1,4 @@
-"""The form of a text before it is cut: well-formed Unicode, and NFKC if asked for."""
+"""The form of a text before it is cut: well-formed, no control characters, NFKC if asked for."""
 
 import re
 import unicodedata
@@ -8,11 +8,33 @@ Form = Literal["none", "nfkc"]
 Span = tuple[int, int]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Control characters, and two separators that end a line for many programs."""
+BREAKING = re.compile("[\t\n\x0b\x0c\r\x1c-\x1f\x85\u2028\u2029]")
+"""Those of them that are white space."""
 
 
 def well_formed(text: str) -> str:
     """Replace every lone surrogate, which UTF-8 cannot hold, by U+FFFD: one for one."""
     return _SURROGATE.sub("\ufffd", text) if _SURROGATE.search(text) else text
+
+
+def is_well_formed(text: str) -> bool:
+    """Whether UTF-8 can hold the text."""
+    return not _SURROGATE.search(text)
+
+
+def without_controls(text: str) -> tuple[str, int]:
+    """The text as training reads it, and how many characters that took.
+
+    White space among the control characters (tab, vertical tab, U+0085 …) and the separators
+    U+2028 and U+2029 become a plain space; every other control character, NUL included, goes.
+    """
+    if not CONTROL.search(text):
+        return text, 0
+    text, num_breaking = BREAKING.subn(" ", text)
+    text, num_others = CONTROL.subn("", text)
+    return text, num_breaking + num_others
 
 
 def normalised(text: str, form: Form) -> str:

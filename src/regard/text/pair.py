@@ -9,6 +9,7 @@ from typing import Annotated
 from annotated_types import Ge, Le
 from pydantic import TypeAdapter, ValidationError
 
+from regard.bounded import read_bounded
 from regard.errors import ModelFileError
 from regard.text.byte import Bytes
 from regard.text.characters import Characters
@@ -20,6 +21,9 @@ from regard.text.tokeniser import Tokeniser
 from regard.text.words import Words
 
 INDEX = "tokeniser.json"
+
+# The largest vocabularies in use, of some 250,000 pieces, have files of 10 MB.
+MAX_FILE_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +98,7 @@ def _file_name(side: str, kind: Kind) -> str:
 
 def _read_index(path: Path) -> _Index:
     try:
-        return TypeAdapter(_Index).validate_json(_read(path), strict=True)
+        return TypeAdapter(_Index).validate_json(read_bounded(path, MAX_FILE_BYTES), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -106,7 +110,7 @@ def _read_index(path: Path) -> _Index:
 
 def _load_one(folder: Path, side: str, index: _Index) -> Tokeniser:
     path = folder / _file_name(side, index.kind)
-    content = _read(path)
+    content = read_bounded(path, MAX_FILE_BYTES)
     form = index.normalise
     try:
         match index.kind:
@@ -122,14 +126,3 @@ def _load_one(folder: Path, side: str, index: _Index) -> Tokeniser:
                 return MarianPieces.from_bytes(content, normalise=form)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise ModelFileError(
-            f"{path}: not found; it belongs to the tokeniser of this folder, restore it"
-        ) from None
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror})") from None

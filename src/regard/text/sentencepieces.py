@@ -2,9 +2,10 @@
 
 import io
 import re
-import threading
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
+from random import Random
 from typing import Any
 
 import sentencepiece
@@ -12,7 +13,15 @@ import sentencepiece
 from regard.errors import ConfigError, ModelFileError
 from regard.text.kind import Kind, SubwordKind
 from regard.text.normal import Form, Span, normalised
-from regard.text.tokeniser import SPACE_MARK, SPECIAL_PIECES, Tokeniser, shown, without_first_space
+from regard.text.sampling import BPEDropout, Piece, UnigramSampling, words
+from regard.text.tokeniser import (
+    SPACE_MARK,
+    SPECIAL_PIECES,
+    Tokeniser,
+    require_distinct,
+    shown,
+    without_first_space,
+)
 
 # The rarest characters, one in ten thousand by count, are spelt in bytes.
 CHARACTER_COVERAGE = 0.9999
@@ -21,8 +30,6 @@ TRAINING_THREADS = 4
 # Longer texts are cut: the trainer aborts the process on a word beyond 65,535 characters, and
 # ▁, which every text begins with, must not become too rare to be covered.
 MAX_TRAINING_CHARACTERS = 2_000
-
-_seeding = threading.Lock()
 
 
 class SentencePieces(Tokeniser):
@@ -50,14 +57,7 @@ class SentencePieces(Tokeniser):
         super().__init__(sampling=sampling, normalise=normalise)
         self._model = model
         self._kind = kind
-        self._processor = sentencepiece.SentencePieceProcessor()
-        try:
-            self._processor.LoadFromSerializedProto(model)
-        except RuntimeError:
-            raise ModelFileError("not a SentencePiece model; train the tokeniser again") from None
-        self._pieces: list[str] = [
-            self._processor.IdToPiece(i) for i in range(self._processor.GetPieceSize())
-        ]
+        self._processor, self._pieces = read_model(model)
         ids = {piece: i for i, piece in enumerate(self._pieces)}
         bytes_pieces = [f"<0x{byte:02X}>" for byte in range(256)]
         # We write the first space ourselves: SentencePiece would put one before every part of
@@ -151,34 +151,39 @@ class SentencePieces(Tokeniser):
     def sample_ids(self, texts: Sequence[str], *, seed: int) -> list[list[int]]:
         if self.sampling == 0:
             return self.encode_ids(texts)
-        forms = [normalised(text, self.normalise) for text in texts]
-        sampled: list[list[int]] = []
+        random = Random(seed)
+        return [self._sampled(normalised(text, self.normalise), random) for text in texts]
 
-        def sample() -> None:
-            # The largest seed means "from the clock" to SentencePiece.
-            sentencepiece.set_random_generator_seed(seed % (2**32 - 1))
-            sampled.extend(
-                self._ids(
-                    forms, enable_sampling=True, nbest_size=-1, alpha=self.sampling, num_threads=1
-                )
-            )
+    def _sampled(self, form: str, random: Random) -> list[int]:
+        parts = (" " + form).split(SPACE_MARK) if form else [""]
+        cuts = (
+            [id for word in words(shown(p)) for id in self._sample(word, random)] for p in parts
+        )
+        return self._with_marks(iter(cuts))
 
-        # SentencePiece keeps one random generator per thread and reads the seed only when a
-        # thread first needs it. A fresh thread is therefore the one way to start from a seed.
-        with _seeding:
-            thread = threading.Thread(target=sample)
-            thread.start()
-            thread.join()
-        assert len(sampled) == len(texts)
-        return sampled
+    @cached_property
+    def _sample(self) -> BPEDropout | UnigramSampling:
+        score = self._processor.GetScore
+        pieces = {
+            piece: Piece(id, score(id))
+            for id, piece in enumerate(self._pieces)
+            if id >= len(SPECIAL_PIECES) and not self._is_byte[id]
+        }
+        byte_ids = {self._surfaces[id]: id for id, is_byte in enumerate(self._is_byte) if is_byte}
 
-    def _ids(self, forms: Sequence[str], **options: Any) -> list[list[int]]:
+        def spell(character: str) -> list[int]:
+            return [byte_ids[bytes([byte])] for byte in character.encode()]
+
+        kind = BPEDropout if self._kind == "bpe" else UnigramSampling
+        return kind(pieces, spell, self.sampling)
+
+    def _ids(self, forms: Sequence[str]) -> list[list[int]]:
         prefixed = [" " + form if form else "" for form in forms]
         if not any(SPACE_MARK in text for text in prefixed):
-            ids: list[list[int]] = self._processor.Encode(prefixed, **options)
+            ids: list[list[int]] = self._processor.Encode(prefixed)
             return ids
         parts = [text.split(SPACE_MARK) for text in prefixed]
-        encoded = iter(self._processor.Encode([part for text in parts for part in text], **options))
+        encoded = iter(self._processor.Encode([part for text in parts for part in text]))
         return [self._with_marks(islice(encoded, len(text))) for text in parts]
 
     def _with_marks(self, parts: Iterator[list[int]]) -> list[int]:
@@ -209,6 +214,22 @@ class SentencePieces(Tokeniser):
 
     def _joined(self, surfaces: Iterable[bytes]) -> str:
         return without_first_space(super()._joined(surfaces))
+
+
+def read_model(model: bytes) -> tuple[Any, list[str]]:
+    """SentencePiece's processor for a model as it serialises it, and the model's pieces.
+
+    Raises:
+        ModelFileError: it is not one, or has a piece twice.
+    """
+    processor = sentencepiece.SentencePieceProcessor()
+    try:
+        processor.LoadFromSerializedProto(model)
+        pieces = [processor.IdToPiece(id) for id in range(processor.GetPieceSize())]
+    except (RuntimeError, UnicodeDecodeError):  # the latter: a piece that is not UTF-8
+        raise ModelFileError("not a SentencePiece model; train the tokeniser again") from None
+    require_distinct(pieces)
+    return processor, pieces
 
 
 def _stretches(texts: Iterable[str]) -> Iterator[str]:

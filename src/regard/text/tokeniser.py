@@ -1,15 +1,20 @@
 """What every tokeniser can do."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from regard.bounded import shown as quoted
+from regard.errors import ModelFileError
 from regard.text.encoded import Encoded
 from regard.text.kind import Kind
 from regard.text.normal import Form, Span, normalised, normalised_with_spans
 
 SPACE_MARK = "▁"
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
+# Four times the largest vocabularies in use.
+MAX_PIECES = 1_000_000
 
 
 class Tokeniser(ABC):
@@ -116,6 +121,19 @@ class Tokeniser(ABC):
     def save(self, path: Path) -> None:
         """Write the one file this tokeniser can be read from."""
         path.write_bytes(self.to_bytes())
+
+
+def require_distinct(pieces: Sequence[str]) -> None:
+    """Refuse a vocabulary that is too large, or in which a piece has two ids.
+
+    Raises:
+        ModelFileError: naming the number, or the piece.
+    """
+    if len(pieces) > MAX_PIECES:
+        raise ModelFileError(f"{len(pieces):,} pieces; {MAX_PIECES:,} are the most")
+    if len(set(pieces)) < len(pieces):
+        ((twice, _),) = Counter(pieces).most_common(1)
+        raise ModelFileError(f"the piece {quoted(twice)} stands in the vocabulary twice")
 
 
 def shown(surface: str) -> str:

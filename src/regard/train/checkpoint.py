@@ -1,60 +1,77 @@
 """Checkpoints: sealed folders inside a run folder.
 
-step-500/      weights, optimiser and random state, progress: enough to go on
+step-500/      weights, optimiser and random state, progress, machine: enough to go on
 best-500/      weights and scores of the best validation
 averaged-500/  weights averaged over the newest checkpoints, and their scores
 """
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from regard.bounded import read_bounded, shown
 from regard.errors import ModelFileError
-from regard.sealed import remove_temporaries, sealing, verify
+from regard.machine import fingerprint
+from regard.safetensors_header import read_header
+from regard.sealed import discard, remove_temporaries, sealing, verify
 from regard.shapes import Tensor
-from regard.train.optimiser import optimiser_tensors, restore_optimiser
+from regard.train.optimiser import Adam
 from regard.train.progress import Progress, Scores
 
 WEIGHTS = "weights.safetensors"
 STATE = "state.safetensors"
 PROGRESS = "progress.json"
+MACHINE = "machine.json"
 SCORES = "scores.json"
+MAX_JSON_BYTES = 100_000
 
 Warn = Callable[[str], None]
 
 
-def save_checkpoint(
-    run: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress
-) -> Path:
+def save_checkpoint(run: Path, model: nn.Module, optimiser: Adam, progress: Progress) -> Path:
     """Write `step-N` with everything training needs to go on as if never interrupted."""
     folder = run / f"step-{progress.step}"
-    state = optimiser_tensors(optimiser, model.named_parameters()) | _random_state()
+    state = optimiser.tensors() | random_state()
     with sealing(folder) as temporary:
         _save_tensors(model_tensors(model), temporary / WEIGHTS)
         _save_tensors(state, temporary / STATE)
         _write_json(temporary / PROGRESS, asdict(progress))
+        _write_json(temporary / MACHINE, _machine(model))
     return folder
 
 
-def restore_checkpoint(
-    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer
-) -> Progress:
+def restore_checkpoint(folder: Path, model: nn.Module, optimiser: Adam) -> Progress:
     """Bring model, optimiser and random state back to where `save_checkpoint` was called."""
     load_weights(model, folder)
     state = load_file(folder / STATE)
-    random_state = {key: state.pop(key) for key in list(state) if key.startswith("random/")}
-    restore_optimiser(optimiser, model.named_parameters(), state)
-    _restore_random_state(random_state)
+    random = {key: state.pop(key) for key in list(state) if key.startswith("random/")}
+    optimiser.restore(state)
+    _restore_random_state(random)
     return Progress(**json.loads((folder / PROGRESS).read_text("utf-8")))
+
+
+def machine_changes(folder: Path, model: nn.Module) -> list[str]:
+    """What makes going on from this checkpoint differ in the last bits, as "it was X, is Y"."""
+    path = folder / MACHINE
+    before = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    now = _machine(model)
+    names = sorted(before.keys() | now.keys())
+    found = [(name, before.get(name, "unknown"), now.get(name, "unknown")) for name in names]
+    return [f"{name} was {was}, is {is_}" for name, was, is_ in found if was != is_]
+
+
+def _machine(model: nn.Module) -> dict[str, str | int]:
+    device = next(model.parameters()).device.type
+    return fingerprint() | {"device": device, "world_size": 1}
 
 
 def save_weights(folder: Path, tensors: dict[str, Tensor], scores: Scores) -> None:
@@ -65,8 +82,30 @@ def save_weights(folder: Path, tensors: dict[str, Tensor], scores: Scores) -> No
 
 
 def read_scores(folder: Path) -> Scores:
-    """The scores that `save_weights` kept."""
-    return Scores(**json.loads((folder / SCORES).read_text("utf-8")))
+    """The scores that `save_weights` kept.
+
+    Raises:
+        ModelFileError: the file is missing, or holds anything else.
+    """
+    path = folder / SCORES
+    try:
+        return TypeAdapter(Scores).validate_json(read_bounded(path, MAX_JSON_BYTES))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ModelFileError(f"{path}: {where or 'it'}: {first['msg']}") from None
+
+
+def check_weights(model: nn.Module, folder: Path) -> None:
+    """Compare the header of a checkpoint's weights with a model, which may be on `meta`.
+
+    So a file is refused before any memory is set aside for the model or its numbers.
+
+    Raises:
+        ModelFileError: the file is not safetensors, or does not fit the model.
+    """
+    path = folder / WEIGHTS
+    _compare(model, {name: entry.shape for name, entry in read_header(path).items()}, path)
 
 
 def load_weights(model: nn.Module, folder: Path) -> None:
@@ -75,6 +114,7 @@ def load_weights(model: nn.Module, folder: Path) -> None:
     Raises:
         ModelFileError: the file is not safetensors, or does not fit the model.
     """
+    check_weights(model, folder)
     path = folder / WEIGHTS
     try:
         tensors = load_file(path)
@@ -89,19 +129,24 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
     Raises:
         ModelFileError: the names or shapes are not the model's.
     """
+    _compare(model, {name: tuple(tensor.shape) for name, tensor in tensors.items()}, path)
     expected = model_tensors(model)
-    for name in sorted(expected.keys() ^ tensors.keys()):
-        where = "missing" if name in expected else "not part of the model that run.toml describes"
-        raise ModelFileError(f"{path}: tensor {name!r} is {where}")
-    for name, tensor in tensors.items():
-        if tensor.shape != expected[name].shape:
-            raise ModelFileError(
-                f"{path}: tensor {name!r} has shape {list(tensor.shape)}, "
-                f"run.toml describes {list(expected[name].shape)}"
-            )
     with torch.no_grad():
         for name, tensor in tensors.items():
             expected[name].copy_(tensor)
+
+
+def _compare(model: nn.Module, found: dict[str, tuple[int, ...]], path: Path) -> None:
+    expected = {name: tuple(tensor.shape) for name, tensor in model_tensors(model).items()}
+    for name in sorted(expected.keys() ^ found.keys()):
+        where = "missing" if name in expected else "not part of the model that run.toml describes"
+        raise ModelFileError(f"{path}: tensor {shown(name)} is {where}")
+    for name, shape in found.items():
+        if shape != expected[name]:
+            raise ModelFileError(
+                f"{path}: tensor {name!r} has shape {list(shape)}, "
+                f"run.toml describes {list(expected[name])}"
+            )
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -163,7 +208,7 @@ def forget_later(folder: Path) -> None:
     """
     found = checkpoints(folder.parent)
     for later in found[found.index(folder) + 1 :]:
-        shutil.rmtree(later)
+        discard(later)
 
 
 def drop_interim(newest: Path, save_every: int) -> None:
@@ -174,17 +219,18 @@ def drop_interim(newest: Path, save_every: int) -> None:
     for folder in checkpoints(newest.parent):
         is_interim = int(folder.name.removeprefix("step-")) % save_every != 0
         if is_interim and folder != newest:
-            shutil.rmtree(folder)
+            discard(folder)
 
 
 def prune(run: Path, keep: int, kind: str = "step") -> None:
     """Remove all but the newest checkpoints, and what interrupted saves left behind."""
     for folder in checkpoints(run, kind)[:-keep]:
-        shutil.rmtree(folder)
+        discard(folder)
     remove_temporaries(run)
 
 
-def _random_state() -> dict[str, Tensor]:
+def random_state() -> dict[str, Tensor]:
+    """Where torch's streams of random numbers stand, of every device."""
     states = {"random/cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         states |= {f"random/cuda{i}": s for i, s in enumerate(torch.cuda.get_rng_state_all())}
@@ -194,7 +240,9 @@ def _random_state() -> dict[str, Tensor]:
 def _restore_random_state(states: dict[str, Tensor]) -> None:
     torch.set_rng_state(states.pop("random/cpu"))
     for key, state in states.items():
-        torch.cuda.set_rng_state(state, int(key.removeprefix("random/cuda")))
+        device = int(key.removeprefix("random/cuda"))
+        if device < torch.cuda.device_count():
+            torch.cuda.set_rng_state(state, device)
 
 
 def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:

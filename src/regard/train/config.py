@@ -22,6 +22,12 @@ class TrainConfig:
     steps: Annotated[Count, Doc("optimiser steps")] = 10_000
     batch_tokens: Annotated[Count, Doc("most source or target tokens in a batch")] = 4096
     accumulate: Annotated[Count, Doc("batches added up to one step")] = 1
+    precision: Annotated[
+        Literal["fp32", "bf16"], Doc("of the layers' products; bf16 needs a processor made for it")
+    ] = "fp32"
+    recompute: Annotated[
+        bool, Doc("compute each block again on the way back: less memory, a third more time")
+    ] = False
     max_length: Annotated[Count, Doc("longer pairs are left out of training, in pieces")] = 256
     optimiser: Annotated[Literal["adam", "adamw"], Doc("adamw decouples the weight decay")] = "adam"
     learning_rate: Annotated[float, Gt(0), Doc("its peak, at the end of the warm-up")] = 1e-3

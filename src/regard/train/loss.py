@@ -44,12 +44,14 @@ def fused_projection_loss(
 ) -> Loss:
     """Equals `label_smoothed_loss(hidden @ weight.T + bias, targets, smoothing)`.
 
-    The M × V logits are never stored: they are made a few hundred tokens at a time, turned
+    The M × V logits z are never stored: they are made a few hundred tokens at a time, turned
     into their own gradient in place,
 
-        ∂loss/∂logits = softmax(logits) − q
+        ∂loss/∂z_k = p(k) − (1 − ε) · [k = y] − ε / V
 
     and multiplied into the gradients of `hidden` and `weight` at once, in the forward pass.
+    What is the same for all k takes no pass over them: the mean logit is the product with the
+    mean weight, and the gradient's last term adds one vector to every row.
     """
     smoothed, nll = _FusedProjectionLoss.apply(  # type: ignore[no-untyped-call]
         hidden, weight, bias, targets, smoothing, torch.is_grad_enabled()
@@ -57,7 +59,7 @@ def fused_projection_loss(
     return Loss(smoothed, nll)
 
 
-CHUNK_TOKENS = 512
+CHUNK_TOKENS = 256
 
 
 class _FusedProjectionLoss(torch.autograd.Function):
@@ -73,28 +75,39 @@ class _FusedProjectionLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         # A parameter claims to need its gradient even under no_grad, as in validation.
         needs_gradient = is_recording and any(ctx.needs_input_grad)
-        vocabulary = len(weight)
         d_hidden = torch.empty_like(hidden) if needs_gradient else None
         d_weight = torch.zeros_like(weight) if needs_gradient else None
         d_bias = torch.zeros_like(bias) if needs_gradient and bias is not None else None
+        mean_weight = weight.mean(0)
+        mean_bias = 0.0 if bias is None else bias.mean()
+        room = hidden.new_empty(min(CHUNK_TOKENS, len(hidden)), len(weight))
         smoothed, nll = hidden.new_zeros(()), hidden.new_zeros(())
         for begin in range(0, len(hidden), CHUNK_TOKENS):
             chunk = slice(begin, begin + CHUNK_TOKENS)
             target = targets[chunk].unsqueeze(1)
-            logits = torch.nn.functional.linear(hidden[chunk], weight, bias)
-            normaliser = logits.logsumexp(1)
-            chunk_nll = (normaliser - logits.gather(1, target).squeeze(1)).sum()
-            nll += chunk_nll
-            smoothed += (1 - smoothing) * chunk_nll
-            smoothed += smoothing * (normaliser - logits.mean(1)).sum()
+            logits = torch.mm(hidden[chunk], weight.T, out=room[: len(target)])
+            if bias is not None:
+                logits += bias
+            target_logit = logits.gather(1, target)
+            log_probs = torch.log_softmax(logits, 1, out=logits)
+            target_log_prob = log_probs.gather(1, target)
+            mean_logit = hidden[chunk] @ mean_weight + mean_bias
+            mean_log_prob = mean_logit - (target_logit - target_log_prob).squeeze(1)
+            nll -= target_log_prob.sum()
+            smoothed -= (1 - smoothing) * target_log_prob.sum() + smoothing * mean_log_prob.sum()
             if d_hidden is None or d_weight is None:
                 continue
-            gradient = logits.sub_(normaliser.unsqueeze(1)).exp_().sub_(smoothing / vocabulary)
+            gradient = log_probs.exp_()
             gradient.scatter_add_(1, target, gradient.new_full(target.shape, smoothing - 1))
             torch.mm(gradient, weight, out=d_hidden[chunk])
             d_weight.addmm_(gradient.T, hidden[chunk])
             if d_bias is not None:
                 d_bias += gradient.sum(0)
+        if d_hidden is not None and d_weight is not None:
+            d_hidden -= smoothing * mean_weight
+            d_weight -= smoothing / len(weight) * hidden.sum(0)
+            if d_bias is not None:
+                d_bias -= smoothing / len(weight) * len(hidden)
         ctx.save_for_backward(d_hidden, d_weight, d_bias)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll

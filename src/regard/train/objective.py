@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import torch
+
 from regard.data.batching import Batch
 from regard.models.interface import Seq2Seq
-from regard.train.loss import Loss, fused_projection_loss
+from regard.plain import is_plain
+from regard.train.loss import Loss, fused_projection_loss, label_smoothed_loss
 from regard.train.tensors import TensorBatch
 
 
@@ -16,10 +19,11 @@ def batch_loss(model: Seq2Seq[Any], batch: Batch, smoothing: float) -> Loss:
     tensors = TensorBatch.of(batch, model.output.weight.device)
     memory = model.encode(tensors.source, tensors.source_mask)
     hidden = model.decode(memory, tensors.target_in, tensors.target_mask)
-    return fused_projection_loss(
-        hidden[tensors.target_mask],
-        model.output.weight,
-        model.output.bias,
-        tensors.target_out[tensors.target_mask],
-        smoothing,
-    )
+    output = model.output
+    targets = tensors.target_out[tensors.target_mask]
+    # Sums over a vocabulary need fp32, whatever the layers below were computed in.
+    real = hidden[tensors.target_mask].to(output.weight.dtype)
+    with torch.autocast(real.device.type, enabled=False):
+        if is_plain():
+            return label_smoothed_loss(output(real), targets, smoothing)
+        return fused_projection_loss(real, output.weight, output.bias, targets, smoothing)

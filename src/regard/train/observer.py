@@ -2,11 +2,13 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, ModelFileError
 from regard.train.progress import Scores
 
 
@@ -65,20 +67,27 @@ class JsonLog:
     """`log.jsonl`: one object a line, `event` first.
 
     Opened at a step, it forgets what was logged after that step, so that a resumed run has
-    the log of an uninterrupted one.
+    the log of an uninterrupted one. Messages of the step itself came after its checkpoint and
+    will come again.
+
+    Raises:
+        ModelFileError: the log cannot be written.
     """
 
     def __init__(self, path: Path, step: int) -> None:
-        kept = []
-        if path.exists():
-            # Not splitlines: a translation may hold U+2028 and other ends of lines.
-            lines = path.read_text("utf-8", errors="replace").split("\n")
-            kept = [line for line in lines if _step_of(line) <= step]
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text("".join(line + "\n" for line in kept), "utf-8")
-        os.replace(temporary, path)
-        self._file = path.open("a", encoding="utf-8", buffering=1)
+        self._path = path
         self._step = step
+        with self._writing():
+            kept = []
+            if path.exists():
+                # Not splitlines: a translation may hold U+2028 and other ends of lines.
+                lines = path.read_text("utf-8", errors="replace").split("\n")
+                kept = [line for line in lines if _moment_of(line) < (step, _AFTER_SAVING)]
+            temporary = path.with_suffix(".tmp")
+            temporary.write_text("".join(line + "\n" for line in kept), "utf-8")
+            os.replace(temporary, path)
+            # Unbuffered: a line is on its way to the disk, whole, before training goes on.
+            self._file = path.open("ab", buffering=0)
 
     def on_step(self, report: StepReport) -> None:
         self._step = report.step
@@ -97,15 +106,33 @@ class JsonLog:
         self._file.close()
 
     def _write(self, event: str, fields: dict[str, object]) -> None:
-        self._file.write(json.dumps({"event": event, **fields}, ensure_ascii=False) + "\n")
+        with self._writing():
+            line = json.dumps({"event": event, **fields}, ensure_ascii=False) + "\n"
+            rest = line.encode()
+            while rest:  # a disk that is almost full takes a part
+                rest = rest[self._file.write(rest) :]
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ModelFileError(
+                f"{self._path} cannot be written ({error.strerror}); make room, then --resume"
+            ) from error
 
 
-def _step_of(line: str) -> float:
-    """The step of a log line; a line cut off by a crash belongs to no step."""
+_BEFORE_SAVING, _AFTER_SAVING = range(2)
+
+
+def _moment_of(line: str) -> tuple[float, int]:
+    """The step of a log line and its side of the checkpoint; what a crash cut off has no end."""
     try:
-        return float(json.loads(line)["step"])
+        event = json.loads(line)
+        is_late = event["event"] == "message"
+        return float(event["step"]), _AFTER_SAVING if is_late else _BEFORE_SAVING
     except (ValueError, KeyError, TypeError):
-        return float("inf")
+        return float("inf"), _AFTER_SAVING
 
 
 class TensorBoard:

@@ -4,16 +4,19 @@ import copy
 import itertools
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from regard.data.ahead import ahead
 from regard.data.batching import Batch, Batches
 from regard.errors import ModelFileError, RegardError
 from regard.models.interface import Seq2Seq
+from regard.plain import is_plain
 from regard.train.checkpoint import (
     Warn,
     average_weights,
@@ -22,19 +25,23 @@ from regard.train.checkpoint import (
     fill,
     forget_later,
     intact_checkpoints,
+    machine_changes,
     model_tensors,
     newest_checkpoint,
     prune,
+    read_scores,
     restore_checkpoint,
     save_checkpoint,
     save_weights,
 )
 from regard.train.config import TrainConfig
+from regard.train.loss import Loss
 from regard.train.objective import batch_loss
 from regard.train.observer import Observer, StepReport
 from regard.train.optimiser import build_optimiser
 from regard.train.progress import Progress
 from regard.train.schedule import learning_rate
+from regard.train.shards import Shards, learn
 from regard.train.validation import Validator
 
 
@@ -72,12 +79,19 @@ class Trainer:
         self.optimiser = build_optimiser(model, config)
         self.progress = Progress()
         self.is_stopping = False
+        device, num_cores = model.output.weight.device.type, torch.get_num_threads()
+        self._shards = (
+            Shards(self._loss, list(model.parameters()), num_cores)
+            if device == "cpu" and num_cores > 1 and model.is_divisible
+            else None
+        )
 
     def resume(self, warn: Warn = lambda line: None) -> bool:
         """Go back to the newest checkpoint that verifies; False if there is none at all.
 
         Args:
-            warn: told of damaged checkpoints, which are passed over and removed.
+            warn: told of damaged checkpoints, which are passed over and removed, and of a
+                machine on which the rest will not be bit-exact.
 
         Raises:
             ModelFileError: there are checkpoints, and all are damaged.
@@ -88,7 +102,12 @@ class Trainer:
                 raise ModelFileError(f"{self.run}: every checkpoint is damaged; start another run")
             return False
         self.progress = restore_checkpoint(folder, self.model, self.optimiser)
+        changes = machine_changes(folder, self.model)
+        if changes:
+            warn(f"{folder}: from here not bit-exact: {'; '.join(changes)}")
         forget_later(folder)
+        # What a kill between a save and its tidying left undone.
+        self._tidy(folder)
         return True
 
     def stop(self) -> None:
@@ -101,22 +120,20 @@ class Trainer:
         Raises:
             RegardError: a loss or gradient is not finite; the step is not taken.
         """
-        stream = self._stream()
         progress, config = self.progress, self.config
-        while progress.step < config.steps and not self._is_out_of_patience():
-            report = self.step(list(itertools.islice(stream, config.accumulate)))
-            for observer in self.observers:
-                observer.on_step(report)
-            is_last = progress.step == config.steps
-            if progress.step % config.validate_every == 0 or is_last:
-                self._validate()
-                is_last = is_last or self._is_out_of_patience()
-            if progress.step % config.save_every == 0 or is_last or self.is_stopping:
-                saved = save_checkpoint(self.run, self.model, self.optimiser, progress)
-                drop_interim(saved, config.save_every)
-                prune(self.run, config.keep)
-            if self.is_stopping:
-                return
+        with closing(self._stream()) as stream:
+            while progress.step < config.steps and not self._is_out_of_patience():
+                report = self.step(list(itertools.islice(stream, config.accumulate)))
+                for observer in self.observers:
+                    observer.on_step(report)
+                is_last = progress.step == config.steps
+                if progress.step % config.validate_every == 0 or is_last:
+                    self._validate()
+                    is_last = is_last or self._is_out_of_patience()
+                if progress.step % config.save_every == 0 or is_last or self.is_stopping:
+                    self._tidy(save_checkpoint(self.run, self.model, self.optimiser, progress))
+                if self.is_stopping:
+                    return
         self._average()
 
     def step(self, batches: Sequence[Batch]) -> StepReport:
@@ -139,9 +156,7 @@ class Trainer:
             smoothed += batch_smoothed
             nll += batch_nll
         norm = self._clip(batches)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        self.optimiser.step()
+        self.optimiser.step(rate)
         progress.step += 1
         progress.tokens += num_tokens
         seconds = time.perf_counter() - started
@@ -159,12 +174,23 @@ class Trainer:
 
     def _learn(self, batch: Batch, num_tokens: int) -> tuple[float, float]:
         """Add the gradient of one batch; return its part of the loss a token."""
-        loss = batch_loss(self.model, batch, self.config.label_smoothing)
-        smoothed = loss.smoothed / num_tokens
-        value = float(smoothed.detach())
-        self._check_finite("loss", value, [batch])
-        smoothed.backward()
-        return value, float(loss.nll) / num_tokens
+        parameters = list(self.model.parameters())
+        if self._shards is None or is_plain():
+            learned = learn(self._loss, parameters, batch, 1 / num_tokens)
+        else:
+            learned = self._shards.learn(batch, 1 / num_tokens)
+        self._check_finite("loss", learned.smoothed, [batch])
+        for parameter, gradient in zip(parameters, learned.gradients, strict=True):
+            if parameter.grad is None or gradient is None:
+                parameter.grad = gradient
+            else:
+                parameter.grad += gradient
+        return learned.smoothed / num_tokens, learned.nll / num_tokens
+
+    def _loss(self, batch: Batch) -> Loss:
+        device = self.model.output.weight.device.type
+        with torch.autocast(device, torch.bfloat16, enabled=self.config.precision == "bf16"):
+            return batch_loss(self.model, batch, self.config.label_smoothing)
 
     def _clip(self, batches: Sequence[Batch]) -> float:
         """Shorten the gradient to `clip`, if that is not 0; return its norm before."""
@@ -187,15 +213,19 @@ class Trainer:
             "lower train.learning_rate, or look at those pairs"
         )
 
-    def _stream(self) -> Iterator[Batch]:
-        """Batches without end, from where the progress stands."""
+    def _stream(self) -> Generator[Batch, None, None]:
+        """Batches without end from where the progress stands, made ahead; progress follows."""
         progress = self.progress
-        while True:
-            for batch in self.batches.epoch(progress.epoch, progress.batch):
-                progress.batch += 1
+        with closing(ahead(self._upcoming(progress.epoch, progress.batch))) as upcoming:
+            for progress.epoch, progress.batch, batch in upcoming:
                 yield batch
-            progress.epoch += 1
-            progress.batch = 0
+
+    def _upcoming(self, epoch: int, start: int) -> Iterator[tuple[int, int, Batch]]:
+        """Batches without end, each with where the progress stands after it."""
+        while True:
+            for number, batch in enumerate(self.batches.epoch(epoch, start), start + 1):
+                yield epoch, number, batch
+            epoch, start = epoch + 1, 0
 
     def _validate(self) -> None:
         scores, shown = self.validator(self.model, self.progress.step)
@@ -210,24 +240,30 @@ class Trainer:
                 save_weights(folder, model_tensors(self.model), scores)
             prune(self.run, 1, "best")
 
+    def _tidy(self, newest: Path) -> None:
+        drop_interim(newest, self.config.save_every)
+        prune(self.run, self.config.keep)
+
     def _is_out_of_patience(self) -> bool:
         return 0 < self.config.patience <= self.progress.num_worse
 
     def _average(self) -> None:
         """Average the newest checkpoints and keep the result beside the best."""
-        target = self.run / f"averaged-{self.progress.step}"
-        if self.config.average < 2 or target.exists():
+        if self.config.average < 2:
             return
         folders = intact_checkpoints(self.run)[-self.config.average :]
         if len(folders) < 2:
             return
-        tensors = average_weights(folders)
-        averaged = copy.deepcopy(self.model)
-        fill(averaged, tensors, target)
-        scores, _ = self.validator(averaged, self.progress.step)
-        save_weights(target, tensors, scores)
+        target = self.run / f"averaged-{self.progress.step}"
+        if not target.exists():
+            tensors = average_weights(folders)
+            averaged = copy.deepcopy(self.model)
+            fill(averaged, tensors, target)
+            scores, _ = self.validator(averaged, self.progress.step)
+            save_weights(target, tensors, scores)
         prune(self.run, 1, "averaged")
-        self._tell(f"averaged the last {len(folders)} checkpoints: {scores.summary()}")
+        summary = read_scores(target).summary()
+        self._tell(f"averaged the last {len(folders)} checkpoints: {summary}")
 
     def _tell(self, line: str) -> None:
         for observer in self.observers:

@@ -1,0 +1,104 @@
+"""Learning from a batch: as a whole, or cut among the cores.
+
+Two cores that share every matrix product meet at a barrier after each of two thousand
+operations and wait for one another; what only one core can do, drawing random numbers, say,
+stops both. With a part of the batch each, from end to end, they meet once a step to add up
+their gradients.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+
+from regard.data.batching import Batch
+from regard.nn.dropout import drawing_from
+from regard.shapes import Tensor
+from regard.train.loss import Loss
+
+BatchLoss = Callable[[Batch], Loss]
+
+# Target tokens in a part, about. Small parts keep fewer activations at a time, and in faster
+# memory; but every parameter's gradient is added up once a part.
+PART_TOKENS = 1024
+
+
+class Learned(NamedTuple):
+    """What was learned from a batch.
+
+    Attributes:
+        smoothed: the loss that is minimised, summed over tokens.
+        nll: −log p of the targets, summed over tokens.
+        gradients: one a parameter; None where a parameter took no part.
+    """
+
+    smoothed: float
+    nll: float
+    gradients: list[Tensor | None]
+
+
+def learn(loss: BatchLoss, parameters: Sequence[Tensor], batch: Batch, scale: float) -> Learned:
+    """The gradients of `scale` times the loss on a batch."""
+    found = loss(batch)
+    gradients = torch.autograd.grad(found.smoothed * scale, parameters, allow_unused=True)
+    return Learned(float(found.smoothed.detach()), float(found.nll), list(gradients))
+
+
+class Shards:
+    """Equals `learn` but for rounding and random numbers, with every core on parts of its own.
+
+    Sums are taken in the order of the parts, and each part draws from a generator of its own,
+    seeded from torch's: the result depends on how many cores there are, and not on which is
+    the faster.
+
+    Args:
+        loss: the loss of a batch; called in several threads at once.
+        parameters: whose gradients to compute.
+        num_cores: how many parts are learned from at a time.
+    """
+
+    def __init__(self, loss: BatchLoss, parameters: Sequence[Tensor], num_cores: int) -> None:
+        self._loss = loss
+        self._parameters = parameters
+        self._num_cores = num_cores
+        # How many threads an operation is split over is each thread's own setting.
+        self._pool = ThreadPoolExecutor(num_cores, "shard", torch.set_num_threads, (1,))
+
+    def learn(self, batch: Batch, scale: float) -> Learned:
+        """The gradients of `scale` times the loss on a batch."""
+        parts = _cut(batch, max(self._num_cores, round(batch.target_mask.size / PART_TOKENS)))
+        seeds: list[int] = torch.randint(2**62, (len(parts),)).tolist()
+        work = list(zip(parts, seeds, strict=True))
+        shares = [work[core :: self._num_cores] for core in range(self._num_cores)]
+        futures = [self._pool.submit(self._learn, share, scale) for share in shares if share]
+        return _sum([future.result() for future in futures])
+
+    def _learn(self, share: Sequence[tuple[Batch, int]], scale: float) -> Learned:
+        total: Learned | None = None
+        for part, seed in share:
+            with drawing_from(torch.Generator().manual_seed(seed)):
+                learned = learn(self._loss, self._parameters, part, scale)
+            total = learned if total is None else _sum([total, learned])
+        assert total is not None, "a share has a part"
+        return total
+
+
+def _cut(batch: Batch, num_parts: int) -> list[Batch]:
+    """The batch in parts of as many sentences each, give or take one; none is empty."""
+    size = len(batch.indices)
+    num_parts = min(num_parts, size)
+    borders = [size * i // num_parts for i in range(num_parts + 1)]
+    return [batch.rows(begin, end) for begin, end in pairwise(borders)]
+
+
+def _sum(learned: Sequence[Learned]) -> Learned:
+    """Add up in order, into the tensors of the first."""
+    first, *others = learned
+    for other in others:
+        pairs = zip(first.gradients, other.gradients, strict=True)
+        both = [(mine, its) for mine, its in pairs if mine is not None and its is not None]
+        torch._foreach_add_([mine for mine, _ in both], [its for _, its in both])
+    smoothed, nll = sum(each.smoothed for each in learned), sum(each.nll for each in learned)
+    return Learned(smoothed, nll, first.gradients)

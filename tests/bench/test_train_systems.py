@@ -1,0 +1,60 @@
+"""The rivals of the benchmark train the same model: their losses agree."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from regard.models.transformer import TransformerConfig
+from train_systems import BATCH_TOKENS, PAD, SYSTEMS, make_batches
+
+ROOT = Path(__file__).parents[2]
+VOCABULARY = 60
+SMALL = TransformerConfig(d_model=16, heads=2, d_ff=32, encoder_layers=1, decoder_layers=1)
+
+
+def test_the_batches_are_full_and_hardly_padded() -> None:
+    batches = make_batches(8000, 5)
+    sizes = [batch.target_in.size for batch in batches]
+    real = sum(int(batch.target_mask.sum()) for batch in batches)
+    assert max(sizes) <= BATCH_TOKENS
+    assert real > 0.85 * BATCH_TOKENS * len(batches)
+
+
+def test_the_batches_are_the_same_in_every_process() -> None:
+    one, other = make_batches(8000, 2), make_batches(8000, 2)
+    assert all(np.array_equal(a.source, b.source) for a, b in zip(one, other, strict=True))
+
+
+def test_padding_is_what_the_masks_say() -> None:
+    (batch,) = make_batches(8000, 1)
+    assert np.array_equal(batch.target_out != PAD, batch.target_mask)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.filterwarnings("ignore")
+def test_every_system_begins_at_chance_and_learns(system: str) -> None:
+    torch.manual_seed(1)
+    (batch,) = make_batches(VOCABULARY, 1)
+    step = SYSTEMS[system](SMALL, VOCABULARY)
+    losses = [step(batch) for _ in range(30)]
+    assert losses[0] == pytest.approx(math.log(VOCABULARY), rel=0.25)
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.slow
+def test_the_benchmark_prints_what_programs_read() -> None:
+    command = [sys.executable, "bench/train_speed.py", "--config", "tiny", "--rounds", "1"]
+    printed = subprocess.run(
+        [*command, "--json"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    report = json.loads(printed.stdout)
+    assert {row["system"] for row in report["rows"]} == set(SYSTEMS)
+    assert report["ratios"]["train.tiny.transformers"] > 1
+    assert report["ratios"]["memory.tiny.transformers"] < 1
+    assert 0 < report["gemm_share"]["tiny"] < 1

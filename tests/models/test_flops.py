@@ -1,0 +1,58 @@
+"""Operations by formula are those that torch counts."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.flop_counter import FlopCounterMode
+
+from regard.models.flops import forward_flops, training_flops
+from regard.models.transformer import Transformer, TransformerConfig
+from regard.plain import plain
+
+VOCABULARY = 11
+
+
+def counted(config: TransformerConfig, batch: int, source: int, target: int) -> int:
+    """What torch counts in a forward pass of the plain formulas."""
+    model = Transformer(config, VOCABULARY, VOCABULARY).eval()
+    ids = torch.ones(batch, max(source, target), dtype=torch.long)
+    s, t = ids[:, :source], ids[:, :target]
+    with plain(), torch.no_grad(), FlopCounterMode(display=False) as counter:
+        model(s, s.bool(), t, t.bool())
+    return int(counter.get_total_flops())
+
+
+@settings(max_examples=10)
+@given(
+    batch=st.integers(1, 3),
+    source=st.integers(1, 9),
+    target=st.integers(1, 9),
+    encoder_layers=st.integers(1, 2),
+    decoder_layers=st.integers(1, 2),
+)
+def test_the_forward_pass_is_what_torch_counts_but_for_the_masked_half(
+    batch: int, source: int, target: int, encoder_layers: int, decoder_layers: int
+) -> None:
+    config = TransformerConfig(
+        d_model=8, heads=2, d_ff=12, encoder_layers=encoder_layers, decoder_layers=decoder_layers
+    )
+    masked_pairs = target * (target - 1) // 2  # keys after the query, multiplied for nothing
+    masked = 2 * 2 * batch * decoder_layers * masked_pairs * config.d_model
+    formula = forward_flops(config, VOCABULARY, [(source, target)] * batch)
+    assert formula + masked == counted(config, batch, source, target)
+
+
+def test_padding_is_not_counted() -> None:
+    config = TransformerConfig(d_model=8, heads=2, d_ff=12)
+    together = forward_flops(config, VOCABULARY, [(3, 4), (30, 40)])
+    apart = [forward_flops(config, VOCABULARY, [pair]) for pair in ((3, 4), (30, 40))]
+    assert together == sum(apart)
+
+
+def test_learning_is_three_times_the_forward_pass() -> None:
+    config = TransformerConfig(d_model=8, heads=2, d_ff=12)
+    pairs = [(5, 6)]
+    assert training_flops(config, VOCABULARY, pairs) == pytest.approx(
+        3 * forward_flops(config, VOCABULARY, pairs)
+    )

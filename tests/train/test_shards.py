@@ -1,0 +1,129 @@
+"""A batch cut among cores is learned from as a whole batch is."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import torch
+
+from regard.data.batching import Batch
+from regard.models.transformer import Transformer, TransformerConfig
+from regard.shapes import Tensor
+from regard.train import shards
+from regard.train.loss import Loss
+from regard.train.objective import batch_loss
+from regard.train.shards import Learned, Shards, learn
+from train_systems import make_batches
+
+VOCABULARY = 50
+CONFIG = TransformerConfig(
+    d_model=16, heads=2, d_ff=24, encoder_layers=1, decoder_layers=1, dropout=0.0
+)
+
+
+@pytest.fixture(autouse=True)
+def small_parts() -> Iterator[None]:
+    """Several parts a core within reach of a small batch."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shards, "PART_TOKENS", 60)
+        yield
+
+
+@pytest.fixture(scope="module")
+def batch() -> Batch:
+    return make_batches(VOCABULARY, 1)[0].rows(0, 21)
+
+
+def model_of(config: TransformerConfig = CONFIG) -> Transformer:
+    torch.manual_seed(1)
+    return Transformer(config, VOCABULARY, VOCABULARY).train()
+
+
+def learned_in_parts(model: Transformer, batch: Batch, num_cores: int, *, seed: int = 3) -> Learned:
+    torch.manual_seed(seed)
+    loss = lambda part: batch_loss(model, part, 0.1)  # noqa: E731
+    return Shards(loss, list(model.parameters()), num_cores).learn(batch, 0.01)
+
+
+def tensors(learned: Learned) -> list[Tensor]:
+    return [gradient for gradient in learned.gradients if gradient is not None]
+
+
+@pytest.mark.parametrize("num_cores", [1, 2, 3, 30])
+def test_parts_add_up_to_the_whole(batch: Batch, num_cores: int) -> None:
+    model = model_of()
+    loss = lambda whole: batch_loss(model, whole, 0.1)  # noqa: E731
+    whole = learn(loss, list(model.parameters()), batch, 0.01)
+    parts = learned_in_parts(model, batch, num_cores)
+    assert parts.smoothed == pytest.approx(whole.smoothed)
+    assert parts.nll == pytest.approx(whole.nll)
+    torch.testing.assert_close(tensors(parts), tensors(whole), atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("recomputes", [False, True])
+def test_the_same_seed_gives_the_same_bits_whichever_core_is_faster(
+    batch: Batch, recomputes: bool
+) -> None:
+    model = model_of(replace(CONFIG, dropout=0.3))
+    model.recompute_blocks(recomputes)
+    first = learned_in_parts(model, batch, 2)
+    for _ in range(5):
+        again = learned_in_parts(model, batch, 2)
+        assert again.smoothed == first.smoothed
+        assert all(map(torch.equal, tensors(again), tensors(first)))
+
+
+def test_recomputed_blocks_drop_what_they_dropped(batch: Batch) -> None:
+    model = model_of(replace(CONFIG, dropout=0.3))
+    usual = learned_in_parts(model, batch, 2)
+    model.recompute_blocks(True)
+    recomputed = learned_in_parts(model, batch, 2)
+    assert all(map(torch.equal, tensors(usual), tensors(recomputed)))
+
+
+def test_another_seed_drops_otherwise(batch: Batch) -> None:
+    model = model_of(replace(CONFIG, dropout=0.3))
+    one, other = (learned_in_parts(model, batch, 2, seed=seed) for seed in (1, 2))
+    assert one.smoothed != other.smoothed
+
+
+def test_parts_drop_differently(batch: Batch) -> None:
+    """The same sentences in every part: the loss would be the same but for what is dropped."""
+    model = model_of(replace(CONFIG, dropout=0.3))
+    seen: list[float] = []
+
+    def loss(part: Batch) -> Loss:
+        found = batch_loss(model, batch.rows(0, 4), 0.1)
+        seen.append(float(found.smoothed.detach()))
+        return found
+
+    Shards(loss, list(model.parameters()), 2).learn(batch, 0.01)
+    assert len(set(seen)) == len(seen) > 2
+
+
+def test_an_error_in_a_part_reaches_the_caller(batch: Batch) -> None:
+    def broken(part: Batch) -> Loss:
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        Shards(broken, [], 2).learn(batch, 0.01)
+
+
+@pytest.mark.parametrize("num_parts", [1, 2, 5, 21, 40])
+def test_every_example_is_in_one_part(batch: Batch, num_parts: int) -> None:
+    parts = shards._cut(batch, num_parts)
+    assert all(len(part.indices) for part in parts)
+    together = list(itertools.chain.from_iterable(part.indices.tolist() for part in parts))
+    assert together == batch.indices.tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [({}, True), ({"norm": "batch"}, False), ({"dropout_attention": 0.1}, False)],
+)
+def test_what_looks_at_the_whole_batch_is_not_cut(
+    change: dict[str, object], expected: bool
+) -> None:
+    config = replace(CONFIG, **change)  # type: ignore[arg-type]
+    assert model_of(config).is_divisible is expected
