@@ -13,17 +13,18 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain, cycle, islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 from workers import Measurement, Spread, machine, serve_rounds, take_turns, tell
 
-ROUNDS = {"tiny": 7, "small": 5, "base": 3}
-STEPS = {"tiny": 6, "small": 3, "base": 1}
+ROUNDS = {"tiny": 6, "small": 5, "base": 3}
+STEPS = {"tiny": 4, "small": 3, "base": 1}
 SYSTEMS = ("regard", "regard-plain", "torch", "transformers")
 GEMM = "gemm"
-NUM_BATCHES = 12
+NUM_BATCHES = 8
+WARM_UP = {"tiny": 8, "small": 4, "base": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--config", action="append", choices=tuple(ROUNDS), help="again for more")
-    parser.add_argument("--rounds", type=int, help="instead of 7, 5 and 3")
+    parser.add_argument("--rounds", type=int, help="instead of 6, 5 and 3")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.add_argument("--picture", type=Path, help="also draw a chart into this file")
     parser.add_argument("--worker", nargs=2, metavar=("SYSTEM", "CONFIG"), help=argparse.SUPPRESS)
@@ -82,9 +83,7 @@ def work(system: str, config: str) -> None:
     vocabulary = VOCABULARY[config]
     batches = make_batches(vocabulary, NUM_BATCHES)
     step = SYSTEMS[system](CONFIGS[config], vocabulary)
-    # Twice over all lengths, so that every allocator has seen what it will be asked for.
-    warm_up = chain(batches, batches) if config == "tiny" else islice(cycle(batches), 4)
-    for batch in warm_up:
+    for batch in islice(batches, WARM_UP[config]):
         step(batch)
     upcoming = cycle(batches)
 

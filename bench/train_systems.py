@@ -31,14 +31,14 @@ LEARNING_RATE = 1e-4
 
 
 def make_batches(vocabulary: int, number: int, seed: int = 1) -> list[Batch]:
-    """Batches of 4,096 target tokens, of sentences as long as captions and news have.
+    """Batches of 4,096 target tokens, of sentences about as long as those of news.
 
-    Lengths are log-normal with a median of 20, source and target a fifth apart; ids follow
+    Lengths are log-normal with a median of 27, source and target a fifth apart; ids follow
     Zipf's law. Of a corpus sorted by both lengths, so that one token in twenty or fewer is
     padding, as in Regard's own batches.
     """
     random = np.random.default_rng(seed)
-    target = np.clip(np.exp(random.normal(np.log(20), 0.5, CORPUS)), 3, 120).astype(int)
+    target = np.clip(np.exp(random.normal(np.log(27), 0.5, CORPUS)), 3, 120).astype(int)
     source = np.clip(target * np.exp(random.normal(0, 0.2, CORPUS)), 3, 120).astype(int)
     order = np.lexsort((source, target))
     batches = []

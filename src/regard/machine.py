@@ -180,7 +180,7 @@ def gemm_gflops(size: int = 1024, seconds: float = 0.3) -> float:
 def has_fast_bf16(device: str) -> bool:
     """Whether products in bfloat16 are faster than in fp32: a GPU made for them, or AMX.
 
-    A processor without AMX computes them too, at half the speed of fp32.
+    A processor without AMX computes them too, but slower than in fp32.
     """
     if device.startswith("cuda"):
         import torch

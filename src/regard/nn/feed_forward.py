@@ -12,7 +12,7 @@ from regard.shapes import Float, Tensor
 Activation = Literal["relu", "gelu", "swish"]
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu,
+    "relu": F.relu_,  # in place: the layer before does not need its output again
     "gelu": F.gelu,
     "swish": F.silu,
 }

@@ -75,11 +75,14 @@ class _FusedProjectionLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         # A parameter claims to need its gradient even under no_grad, as in validation.
         needs_gradient = is_recording and any(ctx.needs_input_grad)
-        d_hidden = torch.empty_like(hidden) if needs_gradient else None
-        d_weight = torch.zeros_like(weight) if needs_gradient else None
-        d_bias = torch.zeros_like(bias) if needs_gradient and bias is not None else None
         mean_weight = weight.mean(0)
         mean_bias = 0.0 if bias is None else bias.mean()
+        d_hidden = d_weight = d_bias = None
+        if needs_gradient:
+            share = -smoothing / len(weight)
+            d_hidden = torch.empty_like(hidden)
+            d_weight = (share * hidden.sum(0)).expand_as(weight).contiguous()
+            d_bias = None if bias is None else torch.full_like(bias, share * len(hidden))
         room = hidden.new_empty(min(CHUNK_TOKENS, len(hidden)), len(weight))
         smoothed, nll = hidden.new_zeros(()), hidden.new_zeros(())
         for begin in range(0, len(hidden), CHUNK_TOKENS):
@@ -103,11 +106,8 @@ class _FusedProjectionLoss(torch.autograd.Function):
             d_weight.addmm_(gradient.T, hidden[chunk])
             if d_bias is not None:
                 d_bias += gradient.sum(0)
-        if d_hidden is not None and d_weight is not None:
+        if d_hidden is not None:
             d_hidden -= smoothing * mean_weight
-            d_weight -= smoothing / len(weight) * hidden.sum(0)
-            if d_bias is not None:
-                d_bias -= smoothing / len(weight) * len(hidden)
         ctx.save_for_backward(d_hidden, d_weight, d_bias)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
