@@ -10,13 +10,12 @@ of its own: the `tiny` model, fp32, forwards, backwards and update, best of a fe
 """
 
 import argparse
-import json
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workers import Measurement, machine, serve_rounds, take_turns, tell
+from workers import Measurement, add_delivery, deliver, machine, serve_rounds, take_turns, tell
 
 TOKENS = 4096
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)
@@ -56,8 +55,7 @@ class Point:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
-    parser.add_argument("--picture", type=Path, help="also draw the curves into this file")
+    add_delivery(parser)
     parser.add_argument("--quick", action="store_true", help="three points a curve")
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -66,12 +64,7 @@ def main() -> None:
         work(mode, *map(int, sizes))
         return
     report = measure(step=3 if options.quick else 1)
-    if options.json:
-        print(json.dumps(report, indent=2))
-    else:
-        show(report)
-    if options.picture:
-        draw(report, options.picture)
+    deliver(report, options, show, draw)
 
 
 def work(mode: str, length: int, layers: int, tokens: int) -> None:
@@ -221,7 +214,6 @@ def draw(report: dict[str, Any], path: Path) -> None:
     of_memory.set_xticks(LENGTHS, [str(n) for n in LENGTHS])
     of_time.legend(frameon=False, fontsize=8)
     of_memory.legend(frameon=False, fontsize=8)
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 
 

@@ -9,7 +9,6 @@ embeddings and sub-layer outputs, fp32, clipping, fused Adam. Nothing else shoul
 """
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +16,16 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from workers import Measurement, Spread, machine, serve_rounds, take_turns, tell
+from workers import (
+    Measurement,
+    Spread,
+    add_delivery,
+    deliver,
+    machine,
+    serve_rounds,
+    take_turns,
+    tell,
+)
 
 ROUNDS = {"tiny": 6, "small": 5, "base": 3}
 STEPS = {"tiny": 4, "small": 3, "base": 1}
@@ -50,20 +58,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--config", action="append", choices=tuple(ROUNDS), help="again for more")
     parser.add_argument("--rounds", type=int, help="instead of 6, 5 and 3")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
-    parser.add_argument("--picture", type=Path, help="also draw a chart into this file")
+    add_delivery(parser)
     parser.add_argument("--worker", nargs=2, metavar=("SYSTEM", "CONFIG"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         work(*options.worker)
         return
     report = measure(options.config or tuple(ROUNDS), options.rounds)
-    if options.json:
-        print(json.dumps(report, indent=2))
-    else:
-        show(report)
-    if options.picture:
-        draw(report, options.picture)
+    deliver(report, options, show, draw)
 
 
 def work(system: str, config: str) -> None:
@@ -214,7 +216,6 @@ def draw(report: dict[str, Any], path: Path) -> None:
         panel.spines[["top", "right"]].set_visible(False)
         if panel is not panels[0][0]:
             panel.set_yticklabels([])
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 
 

@@ -54,17 +54,17 @@ def make_batches(vocabulary: int, number: int, seed: int = 1) -> list[Batch]:
 def _batch(
     random: np.random.Generator, vocabulary: int, source: Any, target: Any, indices: Any
 ) -> Batch:
-    def ids(lengths: Any, mask: Any) -> Any:
+    def ids(mask: Any) -> Any:
         drawn = 4 + random.zipf(1.3, mask.shape) % (vocabulary - 4)
         return np.where(mask, drawn, PAD)
 
     source_mask = np.arange(source.max()) < source[:, None]
     target_mask = np.arange(target.max()) < target[:, None]
     return Batch(
-        source=ids(source, source_mask),
+        source=ids(source_mask),
         source_mask=source_mask,
-        target_in=ids(target, target_mask),
-        target_out=ids(target, target_mask),
+        target_in=ids(target_mask),
+        target_out=ids(target_mask),
         target_mask=target_mask,
         indices=indices,
     )

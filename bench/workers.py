@@ -5,6 +5,7 @@ hurt another's. So every rival is a process that warms up once and then measures
 whenever it is told to; the rounds go around, and only medians of the same run are compared.
 """
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 Measurement = dict[str, float]
+Report = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,28 @@ def tell(line: str) -> None:
     """Progress, where a person looks on."""
     if sys.stderr.isatty():
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def add_delivery(parser: argparse.ArgumentParser) -> None:
+    """The options that `deliver` follows."""
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    parser.add_argument("--picture", type=Path, help="also draw a picture into this file")
+
+
+def deliver(
+    report: Report,
+    options: argparse.Namespace,
+    show: Callable[[Report], None],
+    draw: Callable[[Report, Path], None],
+) -> None:
+    """Print a report as a table or as JSON, and draw it if asked to."""
+    if options.json:
+        print(json.dumps(report, indent=2))
+    else:
+        show(report)
+    if options.picture:
+        options.picture.parent.mkdir(parents=True, exist_ok=True)
+        draw(report, options.picture)
 
 
 def machine() -> dict[str, Any]:

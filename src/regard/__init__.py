@@ -10,7 +10,8 @@ guard_amx()
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from regard.api import Translation, Translator, load
+    from regard.api import Translator, load
+    from regard.translation import Translation
 
 __all__ = ["Translation", "Translator", "load"]
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from regard.api import Translation, Translator
+from regard.api import Translator
 from regard.cli.app import main
 from regard.data import lenient
+from regard.translation import Translation
 
 SENTENCE = "Jane visite l'Afrique en septembre."
 HOSTILE = [

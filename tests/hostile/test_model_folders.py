@@ -4,97 +4,37 @@ Every manifest here is true of its folder: checksums guard against accidents, no
 """
 
 import json
-import os
-import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save
+from safetensors.torch import load_file
 
 from regard.api import load
 from regard.cli.app import main
-from regard.errors import ModelFileError, RegardError
+from regard.errors import ModelFileError
 from regard.safetensors_header import MAX_HEADER_BYTES, MAX_TENSORS
-from regard.sealed import MANIFEST
-from regard.text.config import TextConfig
 from regard.train.checkpoint import read_scores, save_weights
 from regard.train.progress import Scores
-from tests.hostile.small_run import change, put, write_run
-
-WEIGHTS = "best-20/weights.safetensors"
-RUN_FILE = "run.toml"
-INDEX = "tokeniser/tokeniser.json"
-WORDS = "tokeniser/joint.json"
-
-Edit = Callable[[Path], object]
-
-
-def refusal(run: Path) -> str:
-    """The line with which a folder is refused."""
-    with pytest.raises(RegardError) as caught:
-        load(run, device="cpu")
-    message = str(caught.value)
-    assert "\n" not in message and len(message) < 1000
-    return message
-
-
-def content(name: str, written: bytes) -> Edit:
-    """Put a file in the place of another."""
-    return lambda run: (run / name).write_bytes(written)
-
-
-def setting(table: str, key: str, value: object) -> Edit:
-    """Change one value of run.toml."""
-
-    def edit(run: Path) -> None:
-        before, rest = (run / RUN_FILE).read_text("utf-8").split(f"[{table}]\n")
-        lines = rest.split("\n")
-        place = next(i for i, line in enumerate(lines) if line.startswith(f"{key} = "))
-        lines[place] = f"{key} = {value}"
-        (run / RUN_FILE).write_text(f"{before}[{table}]\n" + "\n".join(lines), "utf-8")
-
-    return edit
-
-
-def header(entries: dict[str, Any], data: bytes = b"") -> Edit:
-    """Weights with this header."""
-    written = json.dumps(entries).encode()
-    return content(WEIGHTS, len(written).to_bytes(8, "little") + written + data)
-
-
-def empty(*shape: int) -> dict[str, Any]:
-    return {"dtype": "F32", "shape": shape or [0], "data_offsets": [0, 0]}
-
-
-def words(count: int) -> Edit:
-    return content(WORDS, json.dumps([f"w{n}" for n in range(count)]).encode())
-
-
-def tensors(edit: Callable[[dict[str, torch.Tensor]], object]) -> Edit:
-    """Weights in good form, but other ones."""
-
-    def rewrite(run: Path) -> None:
-        held = load_file(run / WEIGHTS)
-        edit(held)
-        (run / WEIGHTS).write_bytes(save(held))
-
-    return rewrite
-
-
-def sparse(name: str, size: int) -> Edit:
-    """A file of nothing but zeros, which take no room on the disk."""
-
-    def edit(run: Path) -> None:
-        with (run / name).open("wb") as file:
-            file.truncate(size)
-
-    return edit
+from tests.hostile.edits import (
+    INDEX,
+    RUN_FILE,
+    WEIGHTS,
+    WORDS,
+    Edit,
+    content,
+    empty,
+    header,
+    refusal,
+    setting,
+    sparse,
+    tensors,
+    words,
+)
+from tests.hostile.small_run import change
 
 
 def test_the_sound_folder_is_not_refused(run: Path) -> None:
@@ -191,120 +131,6 @@ def refusals(sound_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 def test_a_greedy_folder_is_refused_in_little_memory(refusals: dict[str, str], name: str) -> None:
     assert GREEDY[name][1] in refusals[name]
     assert "\n" not in refusals[name]
-
-
-# ------------------------------------------------------------------------------ pickles
-
-
-class Bomb:
-    """Unpickling it makes a folder."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.place),)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (WEIGHTS, "not a readable safetensors file"),
-        ("best-20/weights.pt", "weights.pt: a pickle, which may run any program"),
-        ("best-20/pytorch_model.bin", "pytorch_model.bin: a pickle"),
-        ("weights.pt", "weights.pt: a pickle"),
-        (RUN_FILE, "run.toml: byte 1 is not UTF-8"),
-        (INDEX, "tokeniser.json: Invalid JSON"),
-        (WORDS, "joint.json: not JSON"),
-        ("tokeniser/joint.pkl", "joint.pkl: a pickle"),
-        ("best-20/scores.json", ""),
-        (MANIFEST, "manifest.json is damaged"),
-    ],
-)
-def test_a_pickle_anywhere_never_runs(run: Path, tmp_path: Path, name: str, message: str) -> None:
-    bomb = pickle.dumps(Bomb(tmp_path / "exploded"))
-    if name == MANIFEST:
-        (run / name).write_bytes(bomb)
-    else:
-        put(run, name, bomb)
-    if message:
-        assert message in refusal(run)
-    else:
-        load(run, device="cpu")  # one checkpoint needs no scores to be chosen
-    assert not (tmp_path / "exploded").exists()
-
-
-def test_a_folder_with_nothing_but_a_pickle_is_refused(run: Path) -> None:
-    change(run, lambda folder: (folder / WEIGHTS).rename(folder / "best-20" / "weights.pt"))
-    assert "weights.pt: a pickle, which may run any program when it is read" in refusal(run)
-
-
-# ------------------------------------------------------------------------------ paths
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../outside",
-        "tokeniser/../../outside",
-        "/etc/hostname",
-        "a\0b",
-        "link",
-        "ring",
-        "linked/file",
-        "../run-and-more/file",
-    ],
-)
-def test_a_manifest_cannot_name_what_lies_outside(run: Path, name: str) -> None:
-    outside = run.parent / "outside"
-    outside.write_text("secret", "utf-8")
-    (run.parent / "run-and-more").mkdir()
-    (run.parent / "run-and-more" / "file").touch()
-    (run / "link").symlink_to(outside)
-    (run / "ring").symlink_to(run / "ring")
-    (run / "linked").symlink_to(run.parent / "run-and-more")
-    manifest = json.loads((run / MANIFEST).read_text("utf-8"))
-    (run / MANIFEST).write_text(json.dumps({**manifest, "sha256": {name: "0"}}), "utf-8")
-    assert f"manifest.json names {name!r}, outside the folder" in refusal(run)
-
-
-@pytest.mark.parametrize(
-    "name", ["%2e%2e/outside", "..%2foutside", "", ".", "tokeniser", "x" * 300]
-)
-def test_other_names_are_names_of_nothing(run: Path, name: str) -> None:
-    manifest = json.loads((run / MANIFEST).read_text("utf-8"))
-    (run / MANIFEST).write_text(json.dumps({**manifest, "sha256": {name: "0"}}), "utf-8")
-    found = refusal(run)
-    assert "is missing" in found or "File name too long" in found
-
-
-@pytest.mark.parametrize("written", ['"\\ud800": "0"', '"a": "0", "a": "0"', '"a": NaN'])
-def test_a_manifest_that_is_not_strict_json_is_damaged(run: Path, written: str) -> None:
-    (run / MANIFEST).write_text(
-        f'{{"format": "regard", "version": 1, "sha256": {{{written}}}}}', "utf-8"
-    )
-    assert "manifest.json is damaged (" in refusal(run)
-
-
-@pytest.mark.parametrize("name", [RUN_FILE, INDEX, WORDS, "tokeniser", "best-20", WEIGHTS])
-def test_a_link_to_elsewhere_is_refused(run: Path, name: str) -> None:
-    """Though the manifest does not name it, and what it points to is in order."""
-    elsewhere = run.parent / "elsewhere"
-    (run / name).rename(elsewhere)
-    (run / name).symlink_to(elsewhere)
-    for folder in (run, run / "best-20"):
-        path = folder / MANIFEST
-        manifest = json.loads(path.read_text("utf-8"))
-        sums = {n: s for n, s in manifest["sha256"].items() if not (folder / n).is_symlink()}
-        sums = {n: s for n, s in sums.items() if not (folder / n).parent.is_symlink()}
-        path.write_text(json.dumps({**manifest, "sha256": sums}), "utf-8")
-    assert "a link to outside of" in refusal(run)
-
-
-def test_a_pipe_is_not_waited_for(run: Path) -> None:
-    (run / RUN_FILE).unlink()
-    os.mkfifo(run / RUN_FILE)
-    assert "run.toml is missing" in refusal(run)
 
 
 # ------------------------------------------------------------------------------ contents
@@ -411,58 +237,3 @@ def test_every_command_refuses_with_one_line_and_exit_code_2(
     assert main([command, *arguments[command]]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("regard: ") and err.count("\n") == 1
-
-
-# ------------------------------------------------------------------------------ SentencePiece
-
-
-@pytest.fixture(scope="session")
-def bpe_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("bpe")
-    return write_run(place, TextConfig(kind="bpe", vocab_size=300))
-
-
-BROKEN_MODELS = """
-import random, sys
-from regard.errors import ModelFileError
-from regard.text.sentencepieces import SentencePieces
-sound = open(sys.argv[1], "rb").read()
-chosen = random.Random(0)
-num_refused = 0
-for number in range(400):
-    model = bytearray(sound)
-    if number % 4 == 0:
-        model = bytearray(chosen.randbytes(chosen.randrange(500)))
-    elif number % 4 == 1:
-        del model[chosen.randrange(len(model)):]
-    else:
-        for _ in range(chosen.choice([1, 3, 30])):
-            # Settings stand at the end, pieces before them.
-            place = len(model) - 1 - chosen.randrange(chosen.choice([300, len(model)]))
-            model[place] = chosen.randrange(256)
-    try:
-        tokeniser = SentencePieces(bytes(model), "bpe")
-        assert tokeniser.encode("Jane voit \\u2581 \\U0001f937.").ids
-    except ModelFileError:
-        num_refused += 1
-print(num_refused)
-"""
-
-
-def test_garbage_does_not_crash_sentencepiece(bpe_run: Path) -> None:
-    """In a process of its own, which a crash of the C++ library would end."""
-    done = subprocess.run(
-        [sys.executable, "-c", BROKEN_MODELS, str(bpe_run / "tokeniser" / "joint.model")],
-        capture_output=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert 200 < int(done.stdout) < 400
-
-
-@pytest.mark.parametrize("written", [b"", b"garbage", b"\x80" * 1000, b"\0" * 1000])
-def test_a_model_of_garbage_is_refused_in_one_line(
-    bpe_run: Path, tmp_path: Path, written: bytes
-) -> None:
-    run = Path(shutil.copytree(bpe_run, tmp_path / "run"))
-    put(run, "tokeniser/joint.model", written)
-    assert "joint.model: " in refusal(run)

@@ -14,10 +14,12 @@ from regard.build import Run, build_trainer, create_run, open_run
 from regard.config import RunConfig
 from regard.data.batching import Batch
 from regard.shapes import Tensor
+from regard.text.config import TextConfig
 from regard.train.checkpoint import model_tensors
 from regard.train.observer import JsonLog, Shown, StepReport
 from regard.train.progress import Scores
 from regard.train.trainer import Trainer
+from tests.little_corpus import little_run, write_corpus
 
 
 @dataclass
@@ -71,6 +73,28 @@ class Trained:
     def log(self) -> list[dict[str, Any]]:
         lines = (self.trainer.run / "log.jsonl").read_text("utf-8").splitlines()
         return [json.loads(line) | {"seconds": None} for line in lines]
+
+
+def everything_random(place: Path, **train: Any) -> RunConfig:
+    """Dropout of every kind, accumulation, BPE-dropout, early stopping; epochs end midway."""
+    settings: dict[str, Any] = {
+        "steps": 12,
+        "accumulate": 2,
+        "validate_every": 4,
+        "validate_bleu": False,
+        "show": 0,
+        "patience": 20,
+        "save_every": 2,
+        "keep": 4,
+        "average": 3,
+        "warmup": 4,
+    }
+    config = little_run(write_corpus(place), **settings | train)
+    model = dataclasses.replace(
+        config.model, d_model=16, d_ff=16, dropout=0.2, dropout_attention=0.1, dropout_ff=0.1
+    )
+    text = TextConfig(vocab_size=340, sampling=0.1)
+    return dataclasses.replace(config, model=model, text=text)
 
 
 def train_once(run: Run, trained: Trained | None = None, stop_after: int | None = None) -> Trained:

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from regard.config import write_config
-from regard.text.config import TextConfig
-from tests.little_corpus import little_run, write_corpus
 from tests.train.nursery import Nursery
+from tests.train.recording import everything_random
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
 
@@ -35,23 +34,8 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     place = tmp_path_factory.mktemp("killed")
-    config = little_run(
-        write_corpus(place),
-        steps=STEPS,
-        accumulate=2,
-        validate_every=4,
-        validate_bleu=False,
-        patience=STEPS,
-        save_every=3,
-        keep=3,
-        average=3,
-        warmup=4,
-        batch_tokens=200,
-    )
-    config = dataclasses.replace(
-        config,
-        text=TextConfig(vocab_size=340, sampling=0.1),
-        model=dataclasses.replace(config.model, d_model=16, d_ff=16, dropout=0.1),
+    config = everything_random(
+        place, steps=STEPS, patience=STEPS, save_every=3, keep=3, batch_tokens=200
     )
     run_file = place / "run.toml"
     run_file.write_text(write_config(config), "utf-8")

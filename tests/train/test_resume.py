@@ -6,39 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from regard.build import create_run
-from regard.config import RunConfig
 from regard.data.batching import Batch, Batches
-from regard.text.config import TextConfig
 from regard.train.optimiser import Adam
 from regard.train.trainer import Trainer
-from tests.little_corpus import little_run, write_corpus
-from tests.train.recording import Trained, equal, train_in_parts, train_once
-
-STEPS = 12
-
-
-def everything_random(place: Path) -> RunConfig:
-    """Dropout of every kind, accumulation, BPE-dropout, early stopping; epochs end midway."""
-    config = little_run(
-        write_corpus(place),
-        steps=STEPS,
-        accumulate=2,
-        validate_every=4,
-        validate_bleu=False,
-        show=0,
-        patience=20,
-        save_every=2,
-        keep=4,
-        average=3,
-        warmup=4,
-    )
-    model = dataclasses.replace(
-        config.model, d_model=16, d_ff=16, dropout=0.2, dropout_attention=0.1, dropout_ff=0.1
-    )
-    text = TextConfig(vocab_size=340, sampling=0.1)
-    return dataclasses.replace(config, model=model, text=text)
+from tests.train.recording import Trained, equal, everything_random, train_in_parts, train_once
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +90,23 @@ def test_a_kill_between_averaging_and_telling_is_made_good(
         with pytest.raises(KeyboardInterrupt):
             train_once(run)
     assert train_once(run).log == unbroken.log
+
+
+def test_a_batch_cut_among_cores_resumes_bit_for_bit(tmp_path: Path) -> None:
+    config = everything_random(tmp_path)
+    config = dataclasses.replace(
+        config, model=dataclasses.replace(config.model, dropout_attention=0.0)
+    )
+    num_threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        unbroken = train_in_parts(tmp_path / "unbroken", config)
+        resumed = train_in_parts(tmp_path / "resumed", config, stops=[5])
+    finally:
+        torch.set_num_threads(num_threads)
+    assert unbroken.trainer.is_cut_among_cores
+    assert resumed.losses == unbroken.losses
+    assert equal(resumed.tensors, unbroken.tensors)
 
 
 def _restores_no_random_state(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -42,7 +43,7 @@ def model_of(config: TransformerConfig = CONFIG) -> Transformer:
 
 def learned_in_parts(model: Transformer, batch: Batch, num_cores: int, *, seed: int = 3) -> Learned:
     torch.manual_seed(seed)
-    loss = lambda part: batch_loss(model, part, 0.1)  # noqa: E731
+    loss = partial(batch_loss, model, smoothing=0.1)
     return Shards(loss, list(model.parameters()), num_cores).learn(batch, 0.01)
 
 
@@ -53,8 +54,7 @@ def tensors(learned: Learned) -> list[Tensor]:
 @pytest.mark.parametrize("num_cores", [1, 2, 3, 30])
 def test_parts_add_up_to_the_whole(batch: Batch, num_cores: int) -> None:
     model = model_of()
-    loss = lambda whole: batch_loss(model, whole, 0.1)  # noqa: E731
-    whole = learn(loss, list(model.parameters()), batch, 0.01)
+    whole = learn(partial(batch_loss, model, smoothing=0.1), list(model.parameters()), batch, 0.01)
     parts = learned_in_parts(model, batch, num_cores)
     assert parts.smoothed == pytest.approx(whole.smoothed)
     assert parts.nll == pytest.approx(whole.nll)

@@ -126,8 +126,8 @@ class Attend(nn.Module):
             assert mask is None, "a causal mask and another one are not combined here"
             assert query.shape[-2] == keys.shape[-2], "the fused kernel counts from the first key"
         dropout = self.dropout if self.training else 0.0
-        is_watched = self.watcher is not None or is_plain()
-        if not is_watched and self.score is scaled_dot and self.window is None:
+        needs_weights = self.watcher is not None or is_plain()
+        if not needs_weights and self.score is scaled_dot and self.window is None:
             return F.scaled_dot_product_attention(
                 query, keys, values, attn_mask=mask, dropout_p=dropout, is_causal=is_causal
             )

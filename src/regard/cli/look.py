@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.api import SentenceTranslation
+    from regard.translation import SentenceTranslation
 
 Flag = Parameter(negative=())
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from regard.api import Translation, Translator
+    from regard.api import Translator
     from regard.data.lenient import Mended
+    from regard.translation import Translation
 
 # Translated together: enough to fill batches, few enough that a pipe sees progress.
 CHUNK_LINES = 2000

@@ -86,6 +86,11 @@ class Trainer:
             else None
         )
 
+    @property
+    def is_cut_among_cores(self) -> bool:
+        """Whether each core learns from parts of a batch of its own."""
+        return self._shards is not None
+
     def resume(self, warn: Warn = lambda line: None) -> bool:
         """Go back to the newest checkpoint that verifies; False if there is none at all.
 
