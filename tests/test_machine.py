@@ -203,6 +203,11 @@ def test_the_speed_of_matrix_products_is_plausible() -> None:
     assert 0.01 < gemm_gflops(size=128, seconds=0.02) < 1e6
 
 
+def _gives_large_pages() -> bool:
+    setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    return setting.exists() and "[never]" not in setting.read_text("utf-8")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="mallopt belongs to glibc")
 def test_a_tuned_allocator_keeps_freed_memory() -> None:
     ran = run(
@@ -223,6 +228,23 @@ print(int(accepted), resident() - before)
     )
     accepted, kept = map(int, ran.stdout.split())
     assert not accepted or kept > 100 << 20
+
+
+@pytest.mark.skipif(not _gives_large_pages(), reason="the kernel gives no large pages")
+def test_a_tuned_allocator_puts_tensors_in_large_pages() -> None:
+    ran = run(
+        """
+from regard.machine import tune_allocator
+
+tune_allocator()
+import torch
+
+held = torch.ones(32 << 20)
+with open("/proc/self/smaps_rollup") as lines:
+    print(next(line.split()[1] for line in lines if line.startswith("AnonHugePages")))
+"""
+    )
+    assert int(ran.stdout) > 100 << 10  # of 128 MiB, in KiB
 
 
 @pytest.mark.skipif(sys.platform == "linux", reason="mallopt exists on Linux")

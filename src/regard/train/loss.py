@@ -51,7 +51,8 @@ def fused_projection_loss(
 
     and multiplied into the gradients of `hidden` and `weight` at once, in the forward pass.
     What is the same for all k takes no pass over them: the mean logit is the product with the
-    mean weight, and the gradient's last term adds one vector to every row.
+    mean weight, and the gradient's last term adds one vector to every row. One exponential
+    serves both the gradient and the loss: log Σ exp z = max z − log max p.
     """
     smoothed, nll = _FusedProjectionLoss.apply(  # type: ignore[no-untyped-call]
         hidden, weight, bias, targets, smoothing, torch.is_grad_enabled()
@@ -92,15 +93,18 @@ class _FusedProjectionLoss(torch.autograd.Function):
             if bias is not None:
                 logits += bias
             target_logit = logits.gather(1, target)
-            log_probs = torch.log_softmax(logits, 1, out=logits)
-            target_log_prob = log_probs.gather(1, target)
+            highest = logits.amax(1, keepdim=True)
+            probs = torch.softmax(logits, 1, out=logits)
+            # log Σ exp z, out of the one probability that cannot have become 0.
+            log_sum = highest - probs.amax(1, keepdim=True).log_()
+            chunk_nll = (log_sum - target_logit).sum()
             mean_logit = hidden[chunk] @ mean_weight + mean_bias
-            mean_log_prob = mean_logit - (target_logit - target_log_prob).squeeze(1)
-            nll -= target_log_prob.sum()
-            smoothed -= (1 - smoothing) * target_log_prob.sum() + smoothing * mean_log_prob.sum()
+            chunk_uniform = (log_sum.squeeze(1) - mean_logit).sum()
+            nll += chunk_nll
+            smoothed += (1 - smoothing) * chunk_nll + smoothing * chunk_uniform
             if d_hidden is None or d_weight is None:
                 continue
-            gradient = log_probs.exp_()
+            gradient = probs
             gradient.scatter_add_(1, target, gradient.new_full(target.shape, smoothing - 1))
             torch.mm(gradient, weight, out=d_hidden[chunk])
             d_weight.addmm_(gradient.T, hidden[chunk])
