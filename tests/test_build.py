@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from regard.build import (
+    ARCHITECTURES,
     build_model,
     build_trainer,
     create_run,
@@ -13,13 +14,18 @@ from regard.build import (
     training_examples,
     validation_examples,
 )
-from regard.config import RunConfig
+from regard.config import MODELS, RunConfig
 from regard.data.config import DataConfig
 from regard.errors import ConfigError, DataError, ModelFileError
 from regard.text.config import TextConfig
 from regard.train.checkpoint import model_tensors
 from tests.little_corpus import little_run, sentences, write_corpus
 from tests.train.recording import equal
+
+
+def test_every_config_has_its_architecture() -> None:
+    assert {arch: config for arch, (config, _) in ARCHITECTURES.items()} == MODELS
+    assert all(arch == config.arch for arch, config in MODELS.items())
 
 
 def test_a_run_folder_comes_back_as_it_was_made(tmp_path: Path, corpus: tuple[Path, Path]) -> None:

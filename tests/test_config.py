@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.config import (
+    MODELS,
     RunConfig,
     changed,
     commented_config,
@@ -22,7 +23,7 @@ from regard.config import (
 from regard.data.config import DataConfig
 from regard.decoding.config import DecodingConfig
 from regard.errors import ConfigError
-from regard.models.transformer import PRESETS
+from regard.models.transformer import PRESETS, TransformerConfig
 from regard.text.config import TextConfig
 from regard.train.config import TrainConfig
 
@@ -72,6 +73,20 @@ def test_every_key_has_a_comment_above_it(table: str, key: str) -> None:
 
 def test_a_comment_lists_the_choices() -> None:
     assert field_docs(TrainConfig)["stop_on"].endswith("(loss | bleu)")
+
+
+@pytest.mark.parametrize("arch", MODELS)
+def test_every_architecture_comes_back(arch: str) -> None:
+    config = RunConfig(model=MODELS[arch]())
+    assert parse_config(write_config(config), "run.toml") == config
+    assert parse_config(commented_config(config), "run.toml") == config
+    assert parse_config(f"[model]\narch = '{arch}'", "run.toml") == config
+    assert with_overrides(RunConfig(), [f"model.arch={arch}"]) == config
+
+
+def test_a_model_without_an_architecture_is_a_transformer() -> None:
+    found = parse_config("[model]\nd_model = 64", "run.toml").model
+    assert found == TransformerConfig(d_model=64)
 
 
 def test_an_empty_file_is_all_defaults() -> None:
@@ -137,6 +152,8 @@ def test_the_last_override_wins_and_the_rest_stays() -> None:
         ("[train]\nlearning_rate = nan", "run.toml: train.learning_rate = nan: input should be"),
         ("[model]\ndropout = 1.0", "model.dropout = 1.0: input should be less than 1"),
         ("[model]\nnorm = 'bach'", "model.norm = 'bach': input should be 'layer' or 'batch'"),
+        ("[model]\narch = 'transfomer'", "arch = 'transfomer'; did you mean transformer?"),
+        ("[model]\narch = 7", "run.toml: model.arch = 7; known are "),
         ("[data]\ntrain = 'a'", "run.toml: data.train = 'a': input should be a valid tuple"),
         ("[data]\ntrain = [1, 2]", "run.toml: data.train.0 = 1: input should be a valid string"),
         ("[data]\ntrain = ['a', 'b', 'c']", "run.toml: data.train names 3 files; expected a sour"),

@@ -269,12 +269,12 @@ def load(
         first.data.source_language,
         # Training saw none longer, and the end of a sentence takes a position too.
         max_pieces=min(
-            *(run.config.train.max_length for run in runs),
-            *(max(shape.max_positions - 1, 1) for shape in shapes),
+            [
+                *(run.config.train.max_length for run in runs),
+                *(max(s.max_source - 1, 1) for s in shapes if s.max_source is not None),
+            ]
         ),
-        max_positions=min(
-            (shape.max_positions for shape in shapes if shape.position == "learned"), default=None
-        ),
+        max_positions=min((s.max_target for s in shapes if s.max_target is not None), default=None),
     )
 
 

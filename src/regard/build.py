@@ -1,7 +1,7 @@
 """From a config to objects: the one place that knows both."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from regard.data.holdout import find_threshold, split_off
 from regard.data.store import Store, checksum, store_key
 from regard.errors import ConfigError, DataError, ModelFileError
 from regard.machine import choose_device, has_fast_bf16
-from regard.models.interface import Seq2Seq
+from regard.models.interface import ModelConfig, Seq2Seq
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.nn.embedding import load_pretrained
 from regard.sealed import sealing, verify
@@ -29,7 +29,9 @@ from regard.train.checkpoint import newest_checkpoint
 from regard.train.trainer import Trainer
 from regard.train.validation import Validator
 
-ARCHITECTURES = {"transformer": (TransformerConfig, Transformer)}
+ARCHITECTURES: dict[str, tuple[type[ModelConfig], Callable[[Any, int, int], Seq2Seq[Any]]]] = {
+    "transformer": (TransformerConfig, Transformer),
+}
 
 RUN_FILE = "run.toml"
 TOKENISER = "tokeniser"
@@ -101,7 +103,7 @@ def open_run(folder: Path) -> Run:
     return Run(folder, read_config(described / RUN_FILE), TokeniserPair.load(folder / TOKENISER))
 
 
-def build_model(config: TransformerConfig, tokenisers: TokeniserPair) -> Seq2Seq[Any]:
+def build_model(config: ModelConfig, tokenisers: TokeniserPair) -> Seq2Seq[Any]:
     """The model that the config describes, with fresh weights from torch's random state."""
     _, architecture = ARCHITECTURES[config.arch]
     return architecture(config, len(tokenisers.source), len(tokenisers.target))

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import InstanceOf, TypeAdapter, ValidationError
 from typing_extensions import Doc
 
 from regard.bounded import named, read_bounded, shown
 from regard.data.config import DataConfig
 from regard.decoding.config import DecodingConfig
 from regard.errors import ConfigError, ModelFileError
+from regard.models.interface import ModelConfig
 from regard.models.transformer import TransformerConfig
 from regard.text.config import TextConfig
 from regard.text.normal import is_well_formed
@@ -25,6 +26,10 @@ from regard.train.config import TrainConfig
 MAX_FILE_BYTES = 250_000
 MAX_DOTS_A_LINE = 50
 
+# What [model] may describe, by its `arch`; `build.ARCHITECTURES` has the models. A run file that
+# names none means the first.
+MODELS: dict[str, type[ModelConfig]] = {"transformer": TransformerConfig}
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
@@ -32,7 +37,7 @@ class RunConfig:
 
     data: DataConfig = field(default_factory=DataConfig)
     text: TextConfig = field(default_factory=TextConfig)
-    model: TransformerConfig = field(default_factory=TransformerConfig)
+    model: InstanceOf[ModelConfig] = field(default_factory=TransformerConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
@@ -52,7 +57,7 @@ class RunConfig:
             )
 
 
-Config = TypeVar("Config", RunConfig, DecodingConfig)
+Config = TypeVar("Config", RunConfig, ModelConfig, DecodingConfig)
 
 
 def read_config(path: Path) -> RunConfig:
@@ -92,16 +97,23 @@ def parse_config(text: str, name: str) -> RunConfig:
 def with_overrides(config: RunConfig, overrides: Sequence[str]) -> RunConfig:
     """The config with `table.key=value` overrides applied and checked.
 
+    Another `model.arch` begins from that architecture's defaults.
+
     Raises:
         ConfigError: as `read_config`.
     """
     tables = dataclasses.asdict(config)
+    asked: dict[str, Any] = {}
     for override in overrides:
-        _apply(tables, override)
+        _apply(asked, override)
+    if asked.get("model", {}).get("arch", config.model.arch) != config.model.arch:
+        tables["model"] = {}
+    for table, values in asked.items():
+        tables.setdefault(table, {}).update(values)
     return _validate(tables, "--set")
 
 
-def changed(config: Config, changes: Mapping[str, Any], table: str) -> Config:
+def changed(config: DecodingConfig, changes: Mapping[str, Any], table: str) -> DecodingConfig:
     """A config with some fields changed, checked like a run file; `table` names it in messages.
 
     Raises:
@@ -162,13 +174,15 @@ def _apply(tables: dict[str, Any], override: str) -> None:
 
 
 def _validate(tables: Mapping[str, Any], name: str) -> RunConfig:
-    kinds = {f.name: f.type for f in dataclasses.fields(RunConfig)}
+    kinds: dict[str, Any] = {f.name: f.type for f in dataclasses.fields(RunConfig)}
     for table, values in tables.items():
         if table not in kinds:
             raise ConfigError(f"{name}: unknown table [{named(table)}]{_nearest(table, kinds)}")
         if not isinstance(values, Mapping):
             raise ConfigError(f"{name}: {table} must be a table: write [{table}]")
-        known = {f.name: f.default for f in dataclasses.fields(kinds[table])}  # type: ignore[arg-type]
+        if table == "model":
+            kinds[table] = _architecture(values, name)
+        known = {f.name: f.default for f in dataclasses.fields(kinds[table])}
         for key, value in values.items():
             if key not in known:
                 raise ConfigError(
@@ -179,9 +193,19 @@ def _validate(tables: Mapping[str, Any], name: str) -> RunConfig:
                 expected = "true or false" if isinstance(known[key], bool) else "no true or false"
                 raise ConfigError(f"{name}: {table}.{key} = {shown(value)}: expected {expected}")
     try:
+        if "model" in tables:
+            tables = {**tables, "model": _checked(kinds["model"], tables["model"], "model.")}
         return _checked(RunConfig, tables, "")
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from None
+
+
+def _architecture(values: Mapping[str, Any], name: str) -> type[ModelConfig]:
+    """The dataclass that a [model] table fills."""
+    arch = values.get("arch", next(iter(MODELS)))
+    if not isinstance(arch, str) or arch not in MODELS:
+        raise ConfigError(f"{name}: model.arch = {shown(arch)}{_nearest(str(arch), MODELS)}")
+    return MODELS[arch]
 
 
 def _checked(kind: type[Config], values: Mapping[str, Any], prefix: str) -> Config:

@@ -52,10 +52,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     french, english = folder / "train.fr", folder / "train.en"
     french.write_text("".join(f"{pair.source}\n" for pair in splits.train), "utf-8")
     english.write_text("".join(f"{pair.target}\n" for pair in splits.train), "utf-8")
+    shape = TransformerConfig(d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2)
     config = RunConfig(
         data=DataConfig(train=(str(french), str(english)), valid_size=100),
         text=TextConfig(vocab_size=1000),
-        model=TransformerConfig(d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2),
+        model=shape,
         train=TrainConfig(
             steps=600, batch_tokens=2048, learning_rate=3e-3, warmup=200, validate_every=600
         ),
@@ -66,7 +67,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     for name in ("marian", "ctranslate2"):
         assert main(["convert", str(run.folder), str(folder / name), "--to", name]) == 0
     parcel = Parcel(
-        model=config.model,
+        model=shape,
         tensors=load_file(choose_checkpoint(run) / WEIGHTS),
         tokenisers=run.tokenisers,
         decoding=BEAM,

@@ -5,12 +5,11 @@ from typing import Any
 
 import torch
 
-from regard.models.interface import Seq2Seq
-from regard.models.transformer import Transformer, TransformerConfig
+from regard.build import ARCHITECTURES
+from regard.models.interface import ModelConfig, Seq2Seq
+from regard.models.transformer import TransformerConfig
 from regard.nn.norm import BatchNorm
 from regard.shapes import Tensor
-
-ARCHITECTURES = {"transformer": Transformer}
 
 PAD, UNK, BOS, EOS = range(4)
 VOCABULARY = 13
@@ -19,7 +18,7 @@ TINY = TransformerConfig(
     d_model=16, heads=4, d_ff=24, encoder_layers=2, decoder_layers=2, max_positions=40, dropout=0.0
 )
 
-VARIATIONS: dict[str, TransformerConfig] = {
+VARIATIONS: dict[str, ModelConfig] = {
     "transformer": TINY,
     "transformer-pre-norm": replace(TINY, norm_place="pre"),
     "transformer-batch-norm": replace(TINY, norm="batch"),
@@ -44,7 +43,8 @@ def tiny_model(name: str, *, seed: int = 0, sharpness: float = 1.0) -> Seq2Seq[A
     """
     config = VARIATIONS[name]
     torch.manual_seed(seed)
-    model = ARCHITECTURES[config.arch](config, VOCABULARY, VOCABULARY)
+    _, architecture = ARCHITECTURES[config.arch]
+    model = architecture(config, VOCABULARY, VOCABULARY)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))

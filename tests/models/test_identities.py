@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from regard.attention import Attend
+from regard.build import ARCHITECTURES
 from regard.lens.capture import capture
 from regard.models.interface import Memory, Seq2Seq
 from regard.shapes import Tensor
@@ -43,8 +44,6 @@ def take_steps(model: Seq2Seq[Any], state: Any, tokens: Tensor) -> Tensor:
 
 
 def test_every_architecture_is_tested_here() -> None:
-    from regard.build import ARCHITECTURES
-
     assert {config.arch for config in VARIATIONS.values()} == set(ARCHITECTURES)
 
 
@@ -144,7 +143,7 @@ def test_rows_continue_what_they_were(model: Seq2Seq[Any], seed: int) -> None:
         histories = [[*histories[r], token] for r, token in zip(flat, tokens, strict=True)]
         sentence_of = [sentence_of[r] for r in flat]
         hidden = model.step(state, torch.tensor(tokens))
-        copied = Memory(memory.states[sentence_of], memory.mask[sentence_of])
+        copied = memory.select(torch.tensor(sentence_of))
         assert_close(hidden, last_state(model, copied, histories))
 
 

@@ -67,9 +67,15 @@ def _read_run(folder: Path, checkpoint: str | None) -> "Parcel":
     from regard.api import choose_checkpoint, load_model
     from regard.build import open_run
     from regard.convert.parcel import Parcel
+    from regard.errors import ConfigError
+    from regard.models.transformer import TransformerConfig
     from regard.train.checkpoint import model_tensors
 
     run = open_run(folder)
+    if not isinstance(run.config.model, TransformerConfig):
+        raise ConfigError(
+            f'{folder}: model.arch = "{run.config.model.arch}"; only a transformer is converted'
+        )
     model = load_model(run, choose_checkpoint(run, checkpoint, _warn))
     return Parcel(
         model=run.config.model,

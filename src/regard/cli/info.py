@@ -48,6 +48,7 @@ class RunInfo:
         source_language: if the run file names it.
         target_language: likewise.
         model: the architecture and its shape.
+        summary: its shape in a few words.
         parameters: trainable numbers.
         text: the tokeniser's settings.
         source_pieces: size of the source vocabulary.
@@ -67,6 +68,7 @@ class RunInfo:
     source_language: str
     target_language: str
     model: dict[str, Any]
+    summary: str
     parameters: int
     text: dict[str, Any]
     source_pieces: int
@@ -126,6 +128,7 @@ def describe(folder: Path) -> RunInfo:
         source_language=run.config.data.source_language,
         target_language=run.config.data.target_language,
         model=asdict(run.config.model),
+        summary=run.config.model.summary(),
         parameters=parameters,
         text=asdict(run.config.text),
         source_pieces=len(run.tokenisers.source),
@@ -228,7 +231,7 @@ def _show(found: RunInfo) -> None:
 def _facts(found: RunInfo) -> dict[str, str]:
     from regard.train.console import duration
 
-    model, text = found.model, found.text
+    text = found.text
     source, target = found.source_language or "source", found.target_language or "target"
     vocabulary = (
         f"{found.source_pieces:,} pieces, joint"
@@ -238,10 +241,7 @@ def _facts(found: RunInfo) -> dict[str, str]:
     return {
         "format": f"version {found.format_version}",
         "languages": f"{source} → {target}",
-        "architecture": (
-            f"{model['arch']}: {model['encoder_layers']} + {model['decoder_layers']} layers, "
-            f"{model['heads']} heads, d_model {model['d_model']:,}, d_ff {model['d_ff']:,}"
-        ),
+        "architecture": f"{found.model['arch']}: {found.summary}",
         "parameters": f"{found.parameters:,}",
         "tokeniser": f"{text['kind']}, {vocabulary}",
         "trained": (

@@ -87,12 +87,12 @@ def _cross(
 
 
 def _mean_cross(seen: Capture) -> Float[Tensor, "B T S"]:
-    """The mean over the layers and heads of cross-attention."""
+    """The mean over the layers and heads of cross-attention.
+
+    A decoder that needs what it saw before it can look again looks once a step.
+    """
     crosses = [
-        weights
-        for site, calls in seen.calls.items()
-        if kind_of(site) == "cross"
-        for weights in calls
+        torch.cat(calls, 2) for site, calls in seen.calls.items() if kind_of(site) == "cross"
     ]
     if not crosses:
         raise ConfigError("the model has no cross-attention; an alignment needs some")

@@ -64,11 +64,13 @@ def weights_of(record: AttentionRecord, kind: Kind) -> Float[Tensor, "L H T S"]:
     """The weights of a kind.
 
     Raises:
-        ConfigError: the model has no attention of that kind.
+        ConfigError: the model has no attention of that kind, or none at all.
     """
+    if not record.weights:
+        raise ConfigError("this model has no attention; there is nothing to look at")
     if kind not in record.weights:
         raise ConfigError(
-            f"this model has no {kind} attention; it has {' and '.join(record.weights) or 'none'}"
+            f"this model has no {kind} attention; it has {' and '.join(record.weights)}"
         )
     return record.weights[kind]
 

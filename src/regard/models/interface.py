@@ -1,21 +1,85 @@
 """What every translation model answers, whatever it is made of."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import Field, dataclass
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
+from annotated_types import Ge, Gt, Le, Lt
 from torch import nn
 
 from regard.nn.recompute import Recomputing
 from regard.shapes import Bool, Float, Int, Tensor
 
+# Larger than any model is in that direction: a run file cannot ask for all of memory.
+Width = Annotated[int, Gt(0), Le(65_536)]
+Layers = Annotated[int, Gt(0), Le(500)]
+Positions = Annotated[int, Gt(0), Le(65_536)]
+Probability = Annotated[float, Ge(0), Lt(1)]
+Sharing = Literal["all", "target", "none"]
+
+
+class ModelConfig(ABC):
+    """What the config of every architecture answers; each is a frozen dataclass of its own.
+
+    Attributes:
+        arch: the architecture's name in a run file.
+        d_model: width of its states.
+        dropout: probability of dropping an element, where its paper does so.
+        share_embeddings: one matrix for source, target and output; for target and output; or
+            three.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    arch: str
+    d_model: int
+    dropout: float
+    share_embeddings: Sharing
+
+    @abstractmethod
+    def summary(self) -> str:
+        """The shape in a few words, as `regard info` prints it."""
+
+    @abstractmethod
+    def products(self, vocabulary: int, source: int, target: int) -> int:
+        """Multiplications with an addition that one sentence pair takes, teacher-forced.
+
+        Matrix products only, forwards only, no padding; `models.flops` makes operations of it.
+
+        Args:
+            vocabulary: number of target tokens.
+            source: tokens read, the end token included.
+            target: tokens predicted, the end token included.
+        """
+
+    @property
+    def max_source(self) -> int | None:
+        """The longest source it takes, end token included; None where there is no limit."""
+        return None
+
+    @property
+    def max_target(self) -> int | None:
+        """The longest target it can write, end token included; None where there is no limit."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the encoder made of the source: one state a position, and which are real."""
+    """What the encoder made of the source.
+
+    Attributes:
+        states: one a position.
+        mask: True where a position is real.
+        last: where a recurrent encoder ended, as many tensors as its decoder starts from.
+    """
 
     states: Float[Tensor, "B S D"]
     mask: Bool[Tensor, "B S"]
+    last: tuple[Float[Tensor, "B _"], ...] = ()
+
+    def select(self, sentences: Int[Tensor, "b"]) -> "Memory":
+        """Keep these sentences, in this order."""
+        last = tuple(each[sentences] for each in self.last)
+        return Memory(self.states[sentences], self.mask[sentences], last)
 
 
 State = TypeVar("State")
@@ -27,6 +91,9 @@ class Seq2Seq(nn.Module, ABC, Generic[State]):
     Training runs `encode`, `decode` and a loss over `output`. Decoding runs `encode`, `start`
     and then `step` after `step`, with `reorder` between them; a row of the state is one
     hypothesis, and the rows of one sentence stand together.
+
+    `source.embedding` and `target.embedding` are its `nn.embedding.Embedding`s: pretrained word
+    vectors are filled in there.
 
     Attributes:
         output: the last layer, hidden state → a score for every target token.

@@ -8,13 +8,21 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, cast
 
 import torch
-from annotated_types import Ge, Gt, Le, Lt
 from torch import nn
 from typing_extensions import Doc
 
 from regard.attention import KeyValue, KeyValueCache, MultiHead
 from regard.errors import ConfigError
-from regard.models.interface import Memory, Seq2Seq
+from regard.models.interface import (
+    Layers,
+    Memory,
+    ModelConfig,
+    Positions,
+    Probability,
+    Seq2Seq,
+    Sharing,
+    Width,
+)
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Embedding
 from regard.nn.feed_forward import Activation, FeedForward
@@ -24,15 +32,9 @@ from regard.nn.recompute import Recomputing
 from regard.nn.residual import NormPlace, Residual
 from regard.shapes import Bool, Float, Int, Tensor
 
-# Larger than any Transformer is in that direction: a run file cannot ask for all of memory.
-Width = Annotated[int, Gt(0), Le(65_536)]
-Layers = Annotated[int, Gt(0), Le(500)]
-Positions = Annotated[int, Gt(0), Le(65_536)]
-Probability = Annotated[float, Ge(0), Lt(1)]
-
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerConfig:
+class TransformerConfig(ModelConfig):
     """The shape of a Transformer; the defaults are the paper's base model (table 3)."""
 
     arch: Annotated[Literal["transformer"], Doc("which architecture")] = "transformer"
@@ -56,7 +58,7 @@ class TransformerConfig:
     ] = "sinusoid"
     max_positions: Annotated[Positions, Doc("longest sentence in pieces")] = 1024
     share_embeddings: Annotated[
-        Literal["all", "target", "none"],
+        Sharing,
         Doc("one matrix for source, target and output; for target and output; or three"),
     ] = "all"
     output_bias: Annotated[bool, Doc("add a learned number to every token's score")] = False
@@ -68,6 +70,38 @@ class TransformerConfig:
                 f"model.heads = {self.heads} does not divide model.d_model = {self.d_model}; "
                 f"try {fit}"
             )
+
+    def summary(self) -> str:
+        return (
+            f"{self.encoder_layers} + {self.decoder_layers} layers, {self.heads} heads, "
+            f"d_model {self.d_model:,}, d_ff {self.d_ff:,}"
+        )
+
+    def products(self, vocabulary: int, source: int, target: int) -> int:
+        """With n tokens of width d, hidden width f and a vocabulary of V:
+
+            projections of self-attention   4 d² a token        feed-forward   2 d f a token
+            QKᵀ and αV                      2 n d a token       output layer   V d a token
+
+        so a layer costs n · d² + n² · d up to constants: while the sentence is shorter than the
+        model is wide, attention itself is the cheap part (Vaswani et al. 2017, table 1).
+        """
+        d, f = self.d_model, self.d_ff
+        encoder = source * (4 * d * d + 2 * d * f) + 2 * source * source * d
+        # A causal query looks at (T + 1) / 2 keys in the mean.
+        self_attention = target * 4 * d * d + target * (target + 1) * d
+        cross_attention = (2 * target + 2 * source) * d * d + 2 * target * source * d
+        decoder = self_attention + cross_attention + target * 2 * d * f
+        layers = self.encoder_layers * encoder + self.decoder_layers * decoder
+        return layers + target * vocabulary * d
+
+    @property
+    def max_source(self) -> int:
+        return self.max_positions
+
+    @property
+    def max_target(self) -> int | None:
+        return self.max_positions if self.position == "learned" else None
 
 
 PRESETS: dict[str, TransformerConfig] = {
