@@ -1,5 +1,6 @@
 """`regard verify-resume`, as it is typed; and it would notice."""
 
+import copy
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from tests.contracts.file_tree import ROOT
 
 RECIPES = sorted((ROOT / "recipes").glob("*.toml"))
 PHRASEBOOK = ROOT / "recipes" / "phrasebook.toml"
-# A small model, batches and vocabulary; everything a resume could forget stays on.
+# A small model, batches and vocabulary; everything a resume could forget is on.
 SMALL = [
     f"--set={setting}"
     for setting in (
@@ -33,6 +34,7 @@ SMALL = [
         "model.decoder_layers=1",
         "train.batch_tokens=200",
         "train.device=cpu",
+        "train.ema=0.9",
     )
 ]
 IMPATIENT = ["--set=train.patience=1", "--set=train.learning_rate=1e-30"]
@@ -96,6 +98,7 @@ def test_the_phrasebook_recipe_resumes_bit_for_bit_in_another_process(
     assert compared["losses"] == 2 * STEPS
     # Before the first step, and after each.
     assert compared["weights"] == compared["optimiser"] == 2 * STEPS + 1
+    assert compared["moving average"] == 2 * STEPS + 1
     assert compared["random state"] == compared["early stopping"] == 2 * STEPS + 1
     assert compared["validations"] == STEPS
 
@@ -156,6 +159,15 @@ def _weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "load_weights", lambda *_: None)
 
 
+def _moving_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    restore = checkpoint.restore_checkpoint
+
+    def forgetful(folder: Path, model: Any, optimiser: Any, averaged: Any) -> Progress:
+        return restore(folder, model, optimiser, copy.deepcopy(averaged))
+
+    monkeypatch.setattr("regard.train.trainer.restore_checkpoint", forgetful)
+
+
 def _early_stopping(monkeypatch: pytest.MonkeyPatch) -> None:
     restore = checkpoint.restore_checkpoint
 
@@ -173,6 +185,7 @@ def _early_stopping(monkeypatch: pytest.MonkeyPatch) -> None:
         (_random_state, "random state", STEPS),
         (_optimiser, "optimiser", STEPS),
         (_weights, "weights", STEPS),
+        (_moving_average, "moving average", STEPS),
         (_early_stopping, "early stopping", STEPS),
     ],
 )

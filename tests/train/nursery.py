@@ -137,11 +137,11 @@ def _await_the_save(step: int, *, is_all: bool) -> None:
     trainer = import_module("regard.train.trainer")
     save = trainer.save_checkpoint
 
-    def awaited(run: Path, model: Any, optimiser: Any, progress: Any) -> Path:
+    def awaited(run: Path, model: Any, optimiser: Any, progress: Any, averaged: Any) -> Path:
         if progress.step == step:
             os.write(1, b"waiting\n")
             signal.sigwait({signal.SIGUSR1})
-        folder: Path = save(run, model, optimiser, progress)
+        folder: Path = save(run, model, optimiser, progress, averaged)
         if progress.step == step and is_all:
             os._exit(0)
         return folder

@@ -199,8 +199,5 @@ def _tokenisers_of(init_from: Path | None) -> "TokeniserPair | None":
 def _initialise(trainer: "Trainer", init_from: Path) -> None:
     from regard.api import choose_checkpoint
     from regard.build import open_run
-    from regard.train.checkpoint import load_weights, save_checkpoint
 
-    load_weights(trainer.model, choose_checkpoint(open_run(init_from)))
-    # Nothing else in the run folder knows where these weights came from: --resume needs them.
-    save_checkpoint(trainer.run, trainer.model, trainer.optimiser, trainer.progress)
+    trainer.start_from(choose_checkpoint(open_run(init_from)))

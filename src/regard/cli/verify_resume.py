@@ -203,6 +203,7 @@ def _exercised(config: "RunConfig") -> dict[str, float]:
         "train.patience": train.patience,
         "train.validate_every": train.validate_every,
         "train.save_every": train.save_every,
+        "train.ema": train.ema,
     }
 
 

@@ -3,6 +3,9 @@
 step-500/      weights, optimiser and random state, progress, machine: enough to go on
 best-500/      weights and scores of the best validation
 averaged-500/  weights averaged over the newest checkpoints, and their scores
+
+Where a training keeps a moving average of its weights, it is part of the state in step-500; it is
+what is validated, so best-500 holds it; and averaged-500 is the average as it was at the end.
 """
 
 import json
@@ -32,15 +35,32 @@ STATE = "state.safetensors"
 PROGRESS = "progress.json"
 MACHINE = "machine.json"
 SCORES = "scores.json"
+AVERAGE = "average/"
 MAX_JSON_BYTES = 100_000
 
 Warn = Callable[[str], None]
 
 
-def save_checkpoint(run: Path, model: nn.Module, optimiser: Adam, progress: Progress) -> Path:
-    """Write `step-N` with everything training needs to go on as if never interrupted."""
+def save_checkpoint(
+    run: Path,
+    model: nn.Module,
+    optimiser: Adam,
+    progress: Progress,
+    averaged: nn.Module | None = None,
+) -> Path:
+    """Write `step-N` with everything training needs to go on as if never interrupted.
+
+    Args:
+        run: the folder it is written to.
+        model: what learns.
+        optimiser: with its memory.
+        progress: where the training stands.
+        averaged: the moving average of the model, if there is one.
+    """
     folder = run / f"step-{progress.step}"
+    averages = {} if averaged is None else model_tensors(averaged)
     state = optimiser.tensors() | random_state()
+    state |= {f"{AVERAGE}{name}": tensor for name, tensor in averages.items()}
     with sealing(folder) as temporary:
         _save_tensors(model_tensors(model), temporary / WEIGHTS)
         _save_tensors(state, temporary / STATE)
@@ -49,11 +69,21 @@ def save_checkpoint(run: Path, model: nn.Module, optimiser: Adam, progress: Prog
     return folder
 
 
-def restore_checkpoint(folder: Path, model: nn.Module, optimiser: Adam) -> Progress:
-    """Bring model, optimiser and random state back to where `save_checkpoint` was called."""
+def restore_checkpoint(
+    folder: Path, model: nn.Module, optimiser: Adam, averaged: nn.Module | None = None
+) -> Progress:
+    """Bring everything that `save_checkpoint` was given back to where it was called.
+
+    Raises:
+        ModelFileError: the tensors are not those of this model and its average.
+    """
     load_weights(model, folder)
     state = load_file(folder / STATE)
     random = {key: state.pop(key) for key in list(state) if key.startswith("random/")}
+    if averaged is not None:
+        names = [key for key in state if key.startswith(AVERAGE)]
+        averages = {key.removeprefix(AVERAGE): state.pop(key) for key in names}
+        fill(averaged, averages, folder / STATE)
     optimiser.restore(state)
     _restore_random_state(random)
     return Progress(**json.loads((folder / PROGRESS).read_text("utf-8")))

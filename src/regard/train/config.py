@@ -50,6 +50,12 @@ class TrainConfig:
     average: Annotated[
         CountOrNone, Doc("newest checkpoints averaged at the end; 0 or 1 is no averaging")
     ] = 5
+    ema: Annotated[
+        float,
+        Ge(0),
+        Lt(1),
+        Doc("decay of a moving average of the weights, which is then what is kept; 0 is none"),
+    ] = 0.0
     source_vectors: Annotated[
         str, Doc("word vectors (.vec text) that the source embedding starts from")
     ] = ""

@@ -33,8 +33,8 @@ class Estimate:
 def estimate(model: Seq2Seq[Any], batches: Batches, config: TrainConfig) -> Estimate:
     """Run a copy of the model forwards and backwards on the first few batches.
 
-    The first is not timed. Adam keeps two more numbers a parameter, which are added to the
-    memory. Neither the model nor the random state is touched.
+    The first is not timed. Adam keeps two more numbers a parameter, a moving average one, which
+    are added to the memory. Neither the model nor the random state is touched.
     """
     trial = copy.deepcopy(model).train()
     elapsed = []
@@ -46,5 +46,5 @@ def estimate(model: Seq2Seq[Any], batches: Batches, config: TrainConfig) -> Esti
             elapsed.append(time.perf_counter() - started)
     timed = elapsed[1:] or elapsed
     per_batch = sum(timed) / len(timed)
-    adam = 2 * 4 * model.num_parameters()
-    return Estimate(per_batch * config.accumulate * config.steps, peak_memory() + adam)
+    kept = (2 + (config.ema > 0)) * 4 * model.num_parameters()
+    return Estimate(per_batch * config.accumulate * config.steps, peak_memory() + kept)

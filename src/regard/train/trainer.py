@@ -25,6 +25,7 @@ from regard.train.checkpoint import (
     fill,
     forget_later,
     intact_checkpoints,
+    load_weights,
     machine_changes,
     model_tensors,
     newest_checkpoint,
@@ -35,6 +36,7 @@ from regard.train.checkpoint import (
     save_weights,
 )
 from regard.train.config import TrainConfig
+from regard.train.ema import MovingAverage
 from regard.train.loss import Loss
 from regard.train.objective import batch_loss
 from regard.train.observer import Observer, StepReport
@@ -77,6 +79,7 @@ class Trainer:
         self.run = run
         self.observers = list(observers)
         self.optimiser = build_optimiser(model, config)
+        self.moving_average = MovingAverage(model, config.ema) if config.ema else None
         self.progress = Progress()
         self.is_stopping = False
         device, num_cores = model.output.weight.device.type, torch.get_num_threads()
@@ -90,6 +93,18 @@ class Trainer:
     def is_cut_among_cores(self) -> bool:
         """Whether each core learns from parts of a batch of its own."""
         return self._shards is not None
+
+    @property
+    def averaged(self) -> Seq2Seq[Any] | None:
+        """The model with the moving average of the weights, if one is kept."""
+        return None if self.moving_average is None else self.moving_average.model
+
+    def start_from(self, checkpoint: Path) -> None:
+        """Begin with the weights of another training, and save them for `resume` to find."""
+        load_weights(self.model, checkpoint)
+        if self.averaged is not None:
+            load_weights(self.averaged, checkpoint)
+        self._save()
 
     def resume(self, warn: Warn = lambda line: None) -> bool:
         """Go back to the newest checkpoint that verifies; False if there is none at all.
@@ -106,7 +121,7 @@ class Trainer:
             if checkpoints(self.run):
                 raise ModelFileError(f"{self.run}: every checkpoint is damaged; start another run")
             return False
-        self.progress = restore_checkpoint(folder, self.model, self.optimiser)
+        self.progress = restore_checkpoint(folder, self.model, self.optimiser, self.averaged)
         changes = machine_changes(folder, self.model)
         if changes:
             warn(f"{folder}: from here not bit-exact: {'; '.join(changes)}")
@@ -136,10 +151,10 @@ class Trainer:
                     self._validate()
                     is_last = is_last or self._is_out_of_patience()
                 if progress.step % config.save_every == 0 or is_last or self.is_stopping:
-                    self._tidy(save_checkpoint(self.run, self.model, self.optimiser, progress))
+                    self._tidy(self._save())
                 if self.is_stopping:
                     return
-        self._average()
+        self._keep_average()
 
     def step(self, batches: Sequence[Batch]) -> StepReport:
         """Learn from these batches together, as one optimiser step."""
@@ -163,6 +178,8 @@ class Trainer:
         norm = self._clip(batches)
         self.optimiser.step(rate)
         progress.step += 1
+        if self.moving_average is not None:
+            self.moving_average.follow(progress.step)
         progress.tokens += num_tokens
         seconds = time.perf_counter() - started
         progress.seconds += seconds
@@ -233,7 +250,8 @@ class Trainer:
             epoch, start = epoch + 1, 0
 
     def _validate(self) -> None:
-        scores, shown = self.validator(self.model, self.progress.step)
+        measured = self.averaged or self.model
+        scores, shown = self.validator(measured, self.progress.step)
         is_best = self.progress.note(scores, self.config.stop_on)
         for observer in self.observers:
             observer.on_validation(scores, shown, is_best)
@@ -242,8 +260,11 @@ class Trainer:
             # A run killed between this save and the next checkpoint comes here twice, with the
             # same weights.
             if not folder.exists():
-                save_weights(folder, model_tensors(self.model), scores)
+                save_weights(folder, model_tensors(measured), scores)
             prune(self.run, 1, "best")
+
+    def _save(self) -> Path:
+        return save_checkpoint(self.run, self.model, self.optimiser, self.progress, self.averaged)
 
     def _tidy(self, newest: Path) -> None:
         drop_interim(newest, self.config.save_every)
@@ -252,23 +273,24 @@ class Trainer:
     def _is_out_of_patience(self) -> bool:
         return 0 < self.config.patience <= self.progress.num_worse
 
-    def _average(self) -> None:
-        """Average the newest checkpoints and keep the result beside the best."""
+    def _keep_average(self) -> None:
+        """Keep the moving average, or that of the newest checkpoints, beside the best."""
         if self.config.average < 2:
             return
         folders = intact_checkpoints(self.run)[-self.config.average :]
-        if len(folders) < 2:
+        if len(folders) < 2 and self.averaged is None:
             return
         target = self.run / f"averaged-{self.progress.step}"
         if not target.exists():
-            tensors = average_weights(folders)
-            averaged = copy.deepcopy(self.model)
-            fill(averaged, tensors, target)
+            averaged = self.averaged
+            if averaged is None:
+                averaged = copy.deepcopy(self.model)
+                fill(averaged, average_weights(folders), target)
             scores, _ = self.validator(averaged, self.progress.step)
-            save_weights(target, tensors, scores)
+            save_weights(target, model_tensors(averaged), scores)
         prune(self.run, 1, "averaged")
-        summary = read_scores(target).summary()
-        self._tell(f"averaged the last {len(folders)} checkpoints: {summary}")
+        what = f"the last {len(folders)} checkpoints" if self.averaged is None else "every step"
+        self._tell(f"averaged {what}: {read_scores(target).summary()}")
 
     def _tell(self, line: str) -> None:
         for observer in self.observers:

@@ -25,6 +25,7 @@ THINGS = (
     "losses",
     "validations",
     "weights",
+    "moving average",
     "optimiser",
     "random state",
     "early stopping",
@@ -119,6 +120,8 @@ class Witness(Trainer):
         """What the next step will depend on; the examples come with it."""
         progress, note = self.progress, self.account.note
         note("weights", progress.step, _digest_tensors(model_tensors(self.model)))
+        if self.averaged is not None:
+            note("moving average", progress.step, _digest_tensors(model_tensors(self.averaged)))
         note("optimiser", progress.step, _digest_tensors(self.optimiser.tensors()))
         note("random state", progress.step, _digest_tensors(random_state()))
         note("early stopping", progress.step, f"{progress.best} {progress.num_worse}")
