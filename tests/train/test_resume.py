@@ -92,8 +92,9 @@ def test_a_kill_between_averaging_and_telling_is_made_good(
     assert train_once(run).log == unbroken.log
 
 
-def test_a_batch_cut_among_cores_resumes_bit_for_bit(tmp_path: Path) -> None:
-    config = everything_random(tmp_path)
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+def test_a_batch_cut_among_cores_resumes_bit_for_bit(tmp_path: Path, r_drop: float) -> None:
+    config = everything_random(tmp_path, r_drop=r_drop, steps=8)
     config = dataclasses.replace(
         config, model=dataclasses.replace(config.model, dropout_attention=0.0)
     )

@@ -204,6 +204,7 @@ def _exercised(config: "RunConfig") -> dict[str, float]:
         "train.validate_every": train.validate_every,
         "train.save_every": train.save_every,
         "train.ema": train.ema,
+        "train.r_drop": train.r_drop,
     }
 
 

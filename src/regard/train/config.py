@@ -39,6 +39,11 @@ class TrainConfig:
     weight_decay: Annotated[float, Ge(0), Doc("0 is none")] = 0.0
     clip: Annotated[float, Ge(0), Doc("largest norm of the gradient; 0 is no clipping")] = 1.0
     label_smoothing: Annotated[float, Ge(0), Lt(1), Doc("mass kept for all tokens")] = 0.1
+    r_drop: Annotated[
+        float,
+        Ge(0),
+        Doc("α of R-Drop: every batch goes through twice, and dropout should not matter; 0 is off"),
+    ] = 0.0
     validate_every: Annotated[Count, Doc("steps between validations")] = 500
     validate_bleu: Annotated[bool, Doc("also translate the validation set, greedily")] = True
     patience: Annotated[

@@ -42,7 +42,7 @@ def estimate(model: Seq2Seq[Any], batches: Batches, config: TrainConfig) -> Esti
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         for batch in islice(batches.epoch(0), NUM_BATCHES):
             started = time.perf_counter()
-            batch_loss(trial, batch, config.label_smoothing).smoothed.backward()
+            batch_loss(trial, batch, config.label_smoothing, config.r_drop).smoothed.backward()
             elapsed.append(time.perf_counter() - started)
     timed = elapsed[1:] or elapsed
     per_batch = sum(timed) / len(timed)

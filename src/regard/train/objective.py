@@ -8,22 +8,36 @@ from regard.data.batching import Batch
 from regard.models.interface import Seq2Seq
 from regard.plain import is_plain
 from regard.train.loss import Loss, fused_projection_loss, label_smoothed_loss
+from regard.train.r_drop import fused_r_drop_loss, r_drop_loss
 from regard.train.tensors import TensorBatch
 
 
-def batch_loss(model: Seq2Seq[Any], batch: Batch, smoothing: float) -> Loss:
+def batch_loss(model: Seq2Seq[Any], batch: Batch, smoothing: float, r_drop: float = 0.0) -> Loss:
     """The label-smoothed loss, summed over the real target tokens of the batch.
 
     The decoder reads ⟨SOS⟩ y_1 … y_T and should say y_1 … y_T ⟨EOS⟩.
+
+    Args:
+        model: what is asked.
+        batch: source and target sentences.
+        smoothing: ε of the label smoothing.
+        r_drop: α of R-Drop; above 0 every sentence goes through twice, in one batch, and each
+            time draws a dropout of its own.
     """
-    tensors = TensorBatch.of(batch, model.output.weight.device)
+    once = TensorBatch.of(batch, model.output.weight.device)
+    targets = once.target_out[once.target_mask]
+    tensors = once.twice() if r_drop > 0 else once
     memory = model.encode(tensors.source, tensors.source_mask)
     hidden = model.decode(memory, tensors.target_in, tensors.target_mask)
     output = model.output
-    targets = tensors.target_out[tensors.target_mask]
     # Sums over a vocabulary need fp32, whatever the layers below were computed in.
     real = hidden[tensors.target_mask].to(output.weight.dtype)
     with torch.autocast(real.device.type, enabled=False):
+        if r_drop > 0:
+            both = real.view(2, len(targets), real.shape[1])
+            if is_plain():
+                return r_drop_loss(output(both), targets, smoothing, r_drop)
+            return fused_r_drop_loss(both, output.weight, output.bias, targets, smoothing, r_drop)
         if is_plain():
             return label_smoothed_loss(output(real), targets, smoothing)
         return fused_projection_loss(real, output.weight, output.bias, targets, smoothing)

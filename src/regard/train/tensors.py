@@ -27,3 +27,13 @@ class TensorBatch:
             torch.from_numpy(batch.target_out).to(device),
             torch.from_numpy(batch.target_mask).to(device),
         )
+
+    def twice(self) -> "TensorBatch":
+        """Every example again, after all of them."""
+        return TensorBatch(
+            self.source.repeat(2, 1),
+            self.source_mask.repeat(2, 1),
+            self.target_in.repeat(2, 1),
+            self.target_out.repeat(2, 1),
+            self.target_mask.repeat(2, 1),
+        )

@@ -210,9 +210,9 @@ class Trainer:
         return learned.smoothed / num_tokens, learned.nll / num_tokens
 
     def _loss(self, batch: Batch) -> Loss:
-        device = self.model.output.weight.device.type
-        with torch.autocast(device, torch.bfloat16, enabled=self.config.precision == "bf16"):
-            return batch_loss(self.model, batch, self.config.label_smoothing)
+        config, device = self.config, self.model.output.weight.device.type
+        with torch.autocast(device, torch.bfloat16, enabled=config.precision == "bf16"):
+            return batch_loss(self.model, batch, config.label_smoothing, config.r_drop)
 
     def _clip(self, batches: Sequence[Batch]) -> float:
         """Shorten the gradient to `clip`, if that is not 0; return its norm before."""
