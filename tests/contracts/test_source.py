@@ -25,6 +25,7 @@ SOFTMAX_OVER_WORDS = {
     "decoding/stepper.py",
     "decoding/sample.py",
     "train/loss.py",
+    "train/r_drop.py",
 }
 
 

@@ -38,3 +38,10 @@ def test_memory_is_at_least_what_the_model_needs(trained_run: Path) -> None:
     trainer = make_trainer(trained_run)
     expected = estimate(trainer.model, trainer.batches, trainer.config)
     assert expected.memory > 4 * 4 * trainer.model.num_parameters()
+
+
+def test_a_moving_average_needs_one_more_number_a_parameter(trained_run: Path) -> None:
+    trainer = make_trainer(trained_run)
+    configs = [dataclasses.replace(trainer.config, ema=ema) for ema in (0.0, 0.9)]
+    less, more = (estimate(trainer.model, trainer.batches, c).memory for c in configs)
+    assert more - less >= 4 * trainer.model.num_parameters()

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -161,7 +162,14 @@ CONFIG = TransformerConfig(
 
 @pytest.fixture(scope="module")
 def batch() -> Batch:
-    return make_batches(VOCABULARY, 1)[0].rows(0, 21)
+    """Sentences of different lengths on both sides."""
+    even = make_batches(VOCABULARY, 1)[0].rows(0, 21)
+    lengths = 5 + np.arange(21)[:, None] % 9
+    return dataclasses.replace(
+        even,
+        source_mask=np.arange(even.source.shape[1]) < lengths,
+        target_mask=np.arange(even.target_in.shape[1]) < lengths[::-1],
+    )
 
 
 def model_of(dropout: float) -> Transformer:

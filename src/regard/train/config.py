@@ -42,7 +42,7 @@ class TrainConfig:
     r_drop: Annotated[
         float,
         Ge(0),
-        Doc("α of R-Drop: every batch goes through twice, and dropout should not matter; 0 is off"),
+        Doc("α of R-Drop: two passes with different dropout should agree (5 there); 0 is one pass"),
     ] = 0.0
     validate_every: Annotated[Count, Doc("steps between validations")] = 500
     validate_bleu: Annotated[bool, Doc("also translate the validation set, greedily")] = True
@@ -59,7 +59,9 @@ class TrainConfig:
         float,
         Ge(0),
         Lt(1),
-        Doc("decay of a moving average of the weights, which is then what is kept; 0 is none"),
+        Doc(
+            "decay of the weights' moving average, validated and kept in place of these; 0 is none"
+        ),
     ] = 0.0
     source_vectors: Annotated[
         str, Doc("word vectors (.vec text) that the source embedding starts from")
