@@ -112,3 +112,9 @@ def test_a_key_that_coincides_with_the_query_takes_all_the_weight() -> None:
     keys = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]])
     _, weights = attend(keys[1:2], keys, keys, score=inverse_distance)
     assert weights.tolist() == [[0.0, 1.0, 0.0]]
+
+
+@pytest.mark.parametrize("score", [Additive(3, 4, 5), Bilinear(3, 4)])
+def test_keys_may_be_projected_once(score: Additive | Bilinear) -> None:
+    query, key = torch.randn(2, 6, 3), torch.randn(2, 7, 4)
+    torch.testing.assert_close(score.compare(query, score.project(key)), score(query, key))

@@ -71,6 +71,16 @@ class Bilinear(nn.Module):
     ) -> Float[Tensor, "*B T S"]:
         return dot(self.weight(query), key)
 
+    def project(self, key: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B S Dq"]:
+        """What `compare` wants of a key, W k; no query changes it."""
+        return key @ self.weight.weight
+
+    def compare(
+        self, query: Float[Tensor, "*B T Dq"], projected: Float[Tensor, "*B S Dq"]
+    ) -> Float[Tensor, "*B T S"]:
+        """The score of keys that are already projected."""
+        return dot(query, projected)
+
 
 class Additive(nn.Module):
     """A small network compares query and key.
@@ -90,7 +100,18 @@ class Additive(nn.Module):
     def forward(
         self, query: Float[Tensor, "*B T Dq"], key: Float[Tensor, "*B S Dk"]
     ) -> Float[Tensor, "*B T S"]:
-        hidden = self.query(query).unsqueeze(-2) + self.key(key).unsqueeze(-3)  # *B T S hidden
+        return self.compare(query, self.project(key))
+
+    def project(self, key: Float[Tensor, "*B S Dk"]) -> Float[Tensor, "*B S hidden"]:
+        """What `compare` wants of a key, U k; no query changes it."""
+        projected: Tensor = self.key(key)
+        return projected
+
+    def compare(
+        self, query: Float[Tensor, "*B T Dq"], projected: Float[Tensor, "*B S hidden"]
+    ) -> Float[Tensor, "*B T S"]:
+        """The score of keys that are already projected."""
+        hidden = self.query(query).unsqueeze(-2) + projected.unsqueeze(-3)  # *B T S hidden
         energy: Tensor = self.energy(hidden.tanh())
         return energy.squeeze(-1)
 

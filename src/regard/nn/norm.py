@@ -26,8 +26,8 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model))
 
     def forward(
-        self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"] | None = None
-    ) -> Float[Tensor, "B T D"]:
+        self, x: Float[Tensor, "*B D"], mask: Bool[Tensor, "*B"] | None = None
+    ) -> Float[Tensor, "*B D"]:
         return nn.functional.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
 
 
