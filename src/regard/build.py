@@ -17,7 +17,12 @@ from regard.data.holdout import find_threshold, split_off
 from regard.data.store import Store, checksum, store_key
 from regard.errors import ConfigError, DataError, ModelFileError
 from regard.machine import choose_device, has_fast_bf16
+from regard.models.bahdanau import Bahdanau, BahdanauConfig
+from regard.models.deep_att import DeepAtt, DeepAttConfig
+from regard.models.gnmt import GNMT, GNMTConfig
 from regard.models.interface import ModelConfig, Seq2Seq
+from regard.models.luong import Luong, LuongConfig
+from regard.models.seq2seq import EncoderDecoder, EncoderDecoderConfig
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.nn.embedding import load_pretrained
 from regard.sealed import sealing, verify
@@ -31,6 +36,11 @@ from regard.train.validation import Validator
 
 ARCHITECTURES: dict[str, tuple[type[ModelConfig], Callable[[Any, int, int], Seq2Seq[Any]]]] = {
     "transformer": (TransformerConfig, Transformer),
+    "seq2seq": (EncoderDecoderConfig, EncoderDecoder),
+    "bahdanau": (BahdanauConfig, Bahdanau),
+    "luong": (LuongConfig, Luong),
+    "deep_att": (DeepAttConfig, DeepAtt),
+    "gnmt": (GNMTConfig, GNMT),
 }
 
 RUN_FILE = "run.toml"

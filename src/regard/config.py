@@ -15,7 +15,12 @@ from regard.bounded import named, read_bounded, shown
 from regard.data.config import DataConfig
 from regard.decoding.config import DecodingConfig
 from regard.errors import ConfigError, ModelFileError
+from regard.models.bahdanau import BahdanauConfig
+from regard.models.deep_att import DeepAttConfig
+from regard.models.gnmt import GNMTConfig
 from regard.models.interface import ModelConfig
+from regard.models.luong import LuongConfig
+from regard.models.seq2seq import EncoderDecoderConfig
 from regard.models.transformer import TransformerConfig
 from regard.text.config import TextConfig
 from regard.text.normal import is_well_formed
@@ -28,7 +33,14 @@ MAX_DOTS_A_LINE = 50
 
 # What [model] may describe, by its `arch`; `build.ARCHITECTURES` has the models. A run file that
 # names none means the first.
-MODELS: dict[str, type[ModelConfig]] = {"transformer": TransformerConfig}
+MODELS: dict[str, type[ModelConfig]] = {
+    "transformer": TransformerConfig,
+    "seq2seq": EncoderDecoderConfig,
+    "bahdanau": BahdanauConfig,
+    "luong": LuongConfig,
+    "deep_att": DeepAttConfig,
+    "gnmt": GNMTConfig,
+}
 
 
 @dataclass(frozen=True, kw_only=True)

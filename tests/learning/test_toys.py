@@ -1,4 +1,4 @@
-"""Tasks that a correct Transformer must really learn: copy, reverse, sort."""
+"""Tasks that a correct model must really learn, and look at the right place for."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -9,13 +9,22 @@ import numpy as np
 import pytest
 import torch
 
+from regard.build import ARCHITECTURES
 from regard.data.batching import Batch
 from regard.decoding.config import DecodingConfig
 from regard.decoding.request import Specials
 from regard.decoding.search import decode
 from regard.decoding.stepper import ModelStepper
-from regard.models.interface import Seq2Seq
-from regard.models.transformer import PRESETS, Transformer
+from regard.lens.capture import capture
+from regard.lens.record import kind_of
+from regard.models.bahdanau import BahdanauConfig
+from regard.models.deep_att import DeepAttConfig
+from regard.models.gnmt import GNMTConfig
+from regard.models.interface import ModelConfig, Seq2Seq
+from regard.models.luong import LuongConfig
+from regard.models.seq2seq import EncoderDecoderConfig
+from regard.models.transformer import PRESETS
+from regard.nn.recurrent import CELLS, CellKind
 from regard.train.config import TrainConfig
 from regard.train.objective import batch_loss
 from regard.train.optimiser import build_optimiser
@@ -82,11 +91,16 @@ def padded(sequences: list[Symbols]) -> np.ndarray[Any, np.dtype[np.int64]]:
     return array
 
 
-def learn(toy: Toy, config: TrainConfig, batch_size: int) -> Seq2Seq[Any]:
-    """A nano Transformer after training."""
+NANO = replace(PRESETS["nano"], norm_place="pre", dropout=0.0)
+
+
+def learn(
+    toy: Toy, config: TrainConfig, batch_size: int, shape: ModelConfig = NANO
+) -> Seq2Seq[Any]:
+    """A small model after training."""
     torch.manual_seed(config.seed)
-    nano = replace(PRESETS["nano"], norm_place="pre", dropout=0.0)
-    model = Transformer(nano, toy.vocabulary, toy.vocabulary)
+    _, architecture = ARCHITECTURES[shape.arch]
+    model = architecture(shape, toy.vocabulary, toy.vocabulary)
     optimiser = build_optimiser(model, config)
     batches = toy.batches(batch_size, random.Random(config.seed))
     for step, batch in zip(range(1, config.steps + 1), batches, strict=False):
@@ -123,3 +137,69 @@ def test_a_nano_transformer_learns_to_copy_short_sequences_in_seconds() -> None:
     )
     model = learn(toy, config, batch_size=48)
     assert toy.exact_match(model, 200, random.Random("unseen")) == 1.0
+
+
+LUONG = LuongConfig(d_model=64, layers=1, dropout=0.0)
+FREE_LUONG = replace(LUONG, input_feeding=False)
+
+# What attends, the task it learns, and the optimiser steps it is given.
+ATTENTIVE: dict[str, tuple[ModelConfig, str, int]] = {
+    "transformer": (NANO, "reverse", 500),
+    "bahdanau": (BahdanauConfig(d_model=64, d_align=64, dropout=0.0), "reverse", 500),
+    "luong-dot": (replace(FREE_LUONG, score="dot"), "reverse", 500),
+    "luong-general": (LUONG, "reverse", 500),
+    "luong-concat": (replace(FREE_LUONG, score="concat"), "reverse", 500),
+    "luong-local-p": (replace(FREE_LUONG, reach="local-p", half_width=3), "reverse", 500),
+    "luong-local-m": (replace(FREE_LUONG, reach="local-m", half_width=2), "copy", 500),
+    "deep-att": (DeepAttConfig(d_model=64, dropout=0.0), "reverse", 500),
+    "gnmt": (GNMTConfig(d_model=64, dropout=0.0), "reverse", 500),
+}
+
+
+@torch.no_grad()
+def share_aligned(model: Seq2Seq[Any], toy: Toy, place: Callable[[int, int], int]) -> float:
+    """How often the head that does so most looks, for each symbol, at the place it came from."""
+    dice = random.Random("alignment")
+    counts: dict[tuple[str, int], list[bool]] = {}
+    for _ in range(50):
+        source = toy.draw(dice)
+        target = toy.task(source)
+        tokens = torch.tensor([[*source, EOS]])
+        target_in = torch.tensor([[BOS, *target]])
+        with capture(model.eval()) as seen:
+            memory = model.encode(tokens, torch.ones_like(tokens, dtype=torch.bool))
+            model.decode(memory, target_in, torch.ones_like(target_in, dtype=torch.bool))
+        for site, calls in seen.calls.items():
+            if kind_of(site) == "cross":
+                weights = torch.cat(calls, 2)[0]  # H T S
+                for head, matrix in enumerate(weights):
+                    looked = matrix[: len(target)].argmax(-1).tolist()
+                    hits = [at == place(t, len(source)) for t, at in enumerate(looked)]
+                    counts.setdefault((site, head), []).extend(hits)
+    return max(sum(hits) / len(hits) for hits in counts.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ATTENTIVE)
+def test_a_model_with_attention_learns_the_task_and_where_to_look(name: str) -> None:
+    shape, task, steps = ATTENTIVE[name]
+    toy = Toy(TASKS[task], num_symbols=12, max_length=10)
+    config = TrainConfig(
+        steps=steps, learning_rate=5e-3, warmup=50, schedule="cosine", label_smoothing=0.0
+    )
+    model = learn(toy, config, 64, shape)
+    assert toy.exact_match(model, 500, random.Random("unseen")) >= 0.95
+    places = {"copy": lambda t, n: t, "reverse": lambda t, n: n - 1 - t}
+    assert share_aligned(model, toy, places[task]) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_model_without_attention_learns_short_sequences(cell: CellKind) -> None:
+    toy = Toy(TASKS["copy"], num_symbols=8, max_length=4)
+    config = TrainConfig(
+        steps=600, learning_rate=5e-3, warmup=50, schedule="cosine", label_smoothing=0.0
+    )
+    shape = EncoderDecoderConfig(cell=cell, d_model=96, layers=1, dropout=0.0)
+    model = learn(toy, config, 64, shape)
+    assert toy.exact_match(model, 500, random.Random("unseen")) >= 0.95

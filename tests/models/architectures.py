@@ -6,7 +6,12 @@ from typing import Any
 import torch
 
 from regard.build import ARCHITECTURES
+from regard.models.bahdanau import BahdanauConfig
+from regard.models.deep_att import DeepAttConfig
+from regard.models.gnmt import GNMTConfig
 from regard.models.interface import ModelConfig, Seq2Seq
+from regard.models.luong import LuongConfig
+from regard.models.seq2seq import EncoderDecoderConfig
 from regard.models.transformer import TransformerConfig
 from regard.nn.norm import BatchNorm
 from regard.shapes import Tensor
@@ -17,6 +22,10 @@ VOCABULARY = 13
 TINY = TransformerConfig(
     d_model=16, heads=4, d_ff=24, encoder_layers=2, decoder_layers=2, max_positions=40, dropout=0.0
 )
+
+RNN = EncoderDecoderConfig(d_model=16, layers=2, dropout=0.0)
+BAHDANAU = BahdanauConfig(d_model=16, d_align=12, dropout=0.0)
+LUONG = LuongConfig(d_model=16, layers=2, half_width=2, dropout=0.0)
 
 VARIATIONS: dict[str, ModelConfig] = {
     "transformer": TINY,
@@ -30,6 +39,20 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer-nothing-shared": replace(TINY, share_embeddings="none", activation="gelu"),
     "transformer-output-bias": replace(TINY, output_bias=True),
     "transformer-deep-encoder": replace(TINY, encoder_layers=3, decoder_layers=1),
+    "seq2seq-rnn": replace(RNN, cell="rnn"),
+    "seq2seq-gru": replace(RNN, cell="gru", feed_summary=True, reverse_source=False),
+    "seq2seq-lstm": RNN,
+    "seq2seq-lstm-norm": replace(RNN, cell_norm=True, layers=1),
+    "bahdanau": BAHDANAU,
+    "luong": LUONG,
+    "luong-dot": replace(LUONG, score="dot", input_feeding=False),
+    "luong-concat": replace(LUONG, score="concat", input_feeding=False, layers=1),
+    "luong-local-m": replace(LUONG, reach="local-m", input_feeding=False),
+    "luong-local-m-fed": replace(LUONG, reach="local-m", score="concat"),
+    "luong-local-p": replace(LUONG, reach="local-p"),
+    "deep-att": DeepAttConfig(d_model=16, encoder_layers=3, decoder_layers=2, dropout=0.0),
+    "gnmt": GNMTConfig(d_model=16, layers=4, dropout=0.0),
+    "gnmt-shallow": GNMTConfig(d_model=16, layers=2, share_embeddings="none", dropout=0.0),
 }
 
 

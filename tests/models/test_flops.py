@@ -6,16 +6,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
+from regard.build import ARCHITECTURES
+from regard.models.deep_att import DeepAttConfig
 from regard.models.flops import forward_flops, training_flops
-from regard.models.transformer import Transformer, TransformerConfig
+from regard.models.interface import ModelConfig
+from regard.models.transformer import TransformerConfig
 from regard.plain import plain
+from tests.models.architectures import VARIATIONS
 
 VOCABULARY = 11
+RECURRENT = [
+    name for name in VARIATIONS if name.split("-")[0] in ("seq2seq", "bahdanau", "luong", "gnmt")
+]
 
 
-def counted(config: TransformerConfig, batch: int, source: int, target: int) -> int:
+def counted(config: ModelConfig, batch: int, source: int, target: int) -> int:
     """What torch counts in a forward pass of the plain formulas."""
-    model = Transformer(config, VOCABULARY, VOCABULARY).eval()
+    _, architecture = ARCHITECTURES[config.arch]
+    model = architecture(config, VOCABULARY, VOCABULARY).eval()
     ids = torch.ones(batch, max(source, target), dtype=torch.long)
     s, t = ids[:, :source], ids[:, :target]
     with plain(), torch.no_grad(), FlopCounterMode(display=False) as counter:
@@ -56,3 +64,19 @@ def test_learning_is_three_times_the_forward_pass() -> None:
     assert training_flops(config, VOCABULARY, pairs) == pytest.approx(
         3 * forward_flops(config, VOCABULARY, pairs)
     )
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_recurrent_forward_pass_is_what_torch_counts(name: str) -> None:
+    config = VARIATIONS[name]
+    formula = forward_flops(config, VOCABULARY, [(7, 4)] * 2)
+    assert formula == counted(config, batch=2, source=7, target=4)
+
+
+def test_fast_forward_layers_are_made_twice_and_counted_once() -> None:
+    config = DeepAttConfig(d_model=8, encoder_layers=3, decoder_layers=2)
+    d, gates = 8, 4 * 8
+    source, target = 7, 4
+    again = source * 2 * (d + 2 * 5 * d) * gates + target * (2 * d + 5 * d) * gates
+    formula = forward_flops(config, VOCABULARY, [(source, target)])
+    assert formula + 2 * again == counted(config, 1, source, target)

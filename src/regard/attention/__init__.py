@@ -20,6 +20,7 @@ from regard.attention.scores import (
     inverse_distance,
     scaled_dot,
 )
+from regard.attention.single import SingleHead
 from regard.attention.windows import LocalMonotonic, LocalPredictive, Window
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "LocalPredictive",
     "MultiHead",
     "Score",
+    "SingleHead",
     "Window",
     "attend",
     "causal_mask",

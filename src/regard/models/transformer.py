@@ -23,6 +23,7 @@ from regard.models.interface import (
     Sharing,
     Width,
 )
+from regard.models.words import embeddings, output_layer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Embedding
 from regard.nn.feed_forward import Activation, FeedForward
@@ -315,27 +316,13 @@ class Transformer(Seq2Seq[DecoderState]):
         super().__init__()
         d_model = config.d_model
         self.is_divisible = config.norm != "batch" and config.dropout_attention == 0
-        source = Embedding(source_vocabulary, d_model)
-        target = (
-            source if config.share_embeddings == "all" else Embedding(target_vocabulary, d_model)
-        )
-        if len(target.weight) != target_vocabulary:
-            raise ConfigError(
-                'model.share_embeddings = "all" needs one vocabulary for both languages; '
-                'set text.joint = true, or model.share_embeddings = "target"'
-            )
+        source, target = embeddings(config, source_vocabulary, target_vocabulary)
         position = POSITIONS[config.position]
         self.source = Embedder(source, position(d_model, config.max_positions), config.dropout)
         self.target = Embedder(target, position(d_model, config.max_positions), config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        self.output = nn.Linear(d_model, target_vocabulary, bias=config.output_bias)
-        if config.output_bias:
-            nn.init.zeros_(self.output.bias)
-        if config.share_embeddings == "none":
-            nn.init.normal_(self.output.weight, std=d_model**-0.5)
-        else:
-            self.output.weight = target.weight
+        self.output = output_layer(config, target, bias=config.output_bias)
 
     def encode(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> Memory:
         embedded = self.source(source, lengths=source_mask.sum(1))
