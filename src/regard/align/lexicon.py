@@ -1,20 +1,28 @@
 """A table p(target word | source word), sparse, and its file."""
 
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
 from regard.align.bitext import NULL, UNKNOWN, Bitext
-from regard.errors import ModelFileError
+from regard.arrays import ArrayFile, packed
 
-FORMAT = 1
+FILE = ArrayFile(
+    what="lexicon",
+    maker="regard align --lexicon",
+    version=1,
+    kinds={
+        "source_words": (np.uint8, 1),
+        "target_words": (np.uint8, 1),
+        "keys": (np.int64, 1),
+        "probabilities": (np.float64, 1),
+        "unseen": (np.float64, 1),
+    },
+)
 
 SMOOTHING = 0.01
 """Added to the count of every word pair, seen or not (Moore 2004)."""
@@ -142,19 +150,16 @@ class Lexicon:
         Raises:
             ModelFileError: it cannot be written.
         """
-        try:
-            with path.open("wb") as stream:
-                np.savez_compressed(
-                    stream,
-                    format=np.array(FORMAT),
-                    source_words=_packed(self.source_words),
-                    target_words=_packed(self.target_words),
-                    keys=self.keys,
-                    probabilities=self.probabilities,
-                    unseen=self.unseen,
-                )
-        except OSError as error:
-            raise ModelFileError(f"{path}: cannot be written ({error.strerror})") from None
+        FILE.write(
+            path,
+            {
+                "source_words": packed(self.source_words),
+                "target_words": packed(self.target_words),
+                "keys": self.keys,
+                "probabilities": self.probabilities,
+                "unseen": self.unseen,
+            },
+        )
 
     @classmethod
     def load(cls, path: Path) -> "Lexicon":
@@ -163,48 +168,14 @@ class Lexicon:
         Raises:
             ModelFileError: it is missing, damaged or not a lexicon.
         """
-        arrays = _read(path)
-        source_words = _unpacked(arrays["source_words"], path)
-        target_words = _unpacked(arrays["target_words"], path)
+        arrays = FILE.read(path)
+        source_words = FILE.words(arrays["source_words"], path)
+        target_words = FILE.words(arrays["target_words"], path)
         keys, probabilities, unseen = arrays["keys"], arrays["probabilities"], arrays["unseen"]
         fault = _fault(source_words, target_words, keys, probabilities, unseen)
         if fault:
-            raise ModelFileError(f"{path}: {fault}; make the lexicon again with `regard align`")
+            raise FILE.refusal(path, fault)
         return cls(source_words, target_words, keys, probabilities, unseen)
-
-
-_DTYPES = {
-    "format": (np.int64, 0),
-    "source_words": (np.uint8, 1),
-    "target_words": (np.uint8, 1),
-    "keys": (np.int64, 1),
-    "probabilities": (np.float64, 1),
-    "unseen": (np.float64, 1),
-}
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """The arrays of a file, each of the type and rank it should have."""
-    again = "expected a lexicon written by `regard align --lexicon`"
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            missing = [name for name in _DTYPES if name not in file]
-            arrays = {name: file[name] for name in _DTYPES if name in file}
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, EOFError, TypeError, RuntimeError, zlib.error, zipfile.BadZipFile):
-        raise ModelFileError(f"{path}: is damaged or no lexicon; {again}") from None
-    if missing:
-        raise ModelFileError(f"{path}: has no array {missing[0]!r}; {again}")
-    for name, (dtype, rank) in _DTYPES.items():
-        if arrays[name].dtype != dtype or arrays[name].ndim != rank:
-            raise ModelFileError(f"{path}: the array {name!r} is of another kind; {again}")
-    if int(arrays["format"]) != FORMAT:
-        raise ModelFileError(
-            f"{path}: has format {int(arrays['format'])}, this version reads {FORMAT}; make the "
-            "lexicon again with `regard align`"
-        )
-    return arrays
 
 
 def _fault(
@@ -232,17 +203,3 @@ def _fault(
     if not ((probabilities >= 0).all() and (unseen >= 0).all() and (sums <= 1 + 1e-6).all()):
         return "the probabilities of a source word are not a distribution"
     return ""
-
-
-def _packed(words: Sequence[str]) -> np.ndarray:
-    """Words as the bytes of one text, a word a line."""
-    return np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), np.uint8)
-
-
-def _unpacked(array: np.ndarray, path: Path) -> tuple[str, ...]:
-    try:
-        return tuple(array.tobytes().decode("utf-8", "surrogatepass").split("\n"))
-    except UnicodeDecodeError:
-        raise ModelFileError(
-            f"{path}: its words are not UTF-8; make the lexicon again with `regard align`"
-        ) from None
