@@ -35,9 +35,10 @@ class ArrayFile:
             ModelFileError: the file cannot be written.
         """
         assert arrays.keys() == self.kinds.keys()
+        content: dict[str, Any] = {"format": np.array(self.version), **arrays}
         try:
             with path.open("wb") as stream:
-                np.savez_compressed(stream, format=np.array(self.version), **arrays)
+                np.savez_compressed(stream, **content)
         except OSError as error:
             raise ModelFileError(f"{path}: cannot be written ({error.strerror})") from None
 

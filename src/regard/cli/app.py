@@ -8,6 +8,7 @@ from cyclopts import App, CycloptsError
 
 from regard import __version__
 from regard.cli.align import align
+from regard.cli.baseline import app as baseline
 from regard.cli.convert import convert
 from regard.cli.data import app as data
 from regard.cli.demo import demo
@@ -28,7 +29,8 @@ app = App(
 )
 for command in (demo, train, translate, score, look, info, align, convert, new, verify_resume):
     app.command(command)
-app.command(data)
+for group in (data, baseline):
+    app.command(group)
 
 USER_ERROR = 2
 

@@ -1,0 +1,1 @@
+"""Translation before neural networks: a dictionary with rules; phrases with a language model."""
