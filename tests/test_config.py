@@ -142,7 +142,7 @@ def test_the_last_override_wins_and_the_rest_stays() -> None:
         ("[zzz]", "run.toml: unknown table [zzz]; known are data, decoding, model, text, train"),
         ("train = 3", "run.toml: train must be a table: write [train]"),
         ("[train]\nstep = 3", "run.toml: unknown key train.step; did you mean train.steps?"),
-        ("[data]\nqqqq = 3", "unknown key data.qqqq; known are source_language, target_language"),
+        ("[data]\nqqqq = 3", "unknown key data.qqqq; known are noise, source_language, target"),
         ("[train]\nsteps = 'many'", "run.toml: train.steps = 'many': input should be a valid int"),
         ("[train]\nsteps = 1.5", "run.toml: train.steps = 1.5: input should be a valid integer"),
         ("[train]\nsteps = true", "run.toml: train.steps = True: expected no true or false"),
@@ -165,6 +165,8 @@ def test_the_last_override_wins_and_the_rest_stays() -> None:
             'run.toml: train.stop_on = "bleu" needs train.validate_bleu = true',
         ),
         ("[text]\nkind = 'words'\nsampling = 0.1", "run.toml: text.sampling = 0.1 needs text.kind"),
+        ("[data]\nnoise = 1.5", "data.noise = 1.5: input should be less than or equal to 1"),
+        ("[data]\nnoise = 0.1\n[text]\nkind = 'words'", "data.noise = 0.1 needs pieces that spell"),
         ("[text]\njoint = false", 'model.share_embeddings = "all" needs text.joint = true'),
         ("[decoding]\nn_best = 9", "run.toml: n_best = 9 is more than beam = 4"),
         # The TOML reader keeps every beginning of such a key: memory by the square of its parts.

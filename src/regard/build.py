@@ -210,16 +210,19 @@ def _batches(
     data, train = run.config.data, run.config.train
     is_train = split == "train"
     files = data.train if is_train or not data.valid else data.valid
+    noise = data.noise if is_train else 0.0
     key = store_key(
         [checksums[file] for file in files],
         run.tokenisers,
         settings=f"{split} {'' if data.valid else data.valid_size}",
+        has_text=noise > 0,
     )
     store = Store.open_or_build(
         run.folder / CACHE / split,
         lambda: training_examples(data) if examples is None else examples,
         run.tokenisers,
         key=key,
+        has_text=noise > 0,
     )
     return Batches(
         store,
@@ -227,4 +230,5 @@ def _batches(
         batch_tokens=train.batch_tokens,
         seed=train.seed,
         max_length=train.max_length if is_train else None,
+        noise=noise,
     )

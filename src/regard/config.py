@@ -67,6 +67,11 @@ class RunConfig:
                 'model.share_embeddings = "all" needs text.joint = true; '
                 'set it, or model.share_embeddings = "target"'
             )
+        if self.data.noise > 0 and self.text.kind == "words":
+            raise ConfigError(
+                f"data.noise = {self.data.noise} needs pieces that spell any word; "
+                'text.kind = "words" knows none that is misspelt: set text.kind = "bpe"'
+            )
 
 
 Config = TypeVar("Config", RunConfig, ModelConfig, DecodingConfig)

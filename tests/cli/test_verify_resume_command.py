@@ -27,6 +27,7 @@ PHRASEBOOK = ROOT / "recipes" / "phrasebook.toml"
 SMALL = [
     f"--set={setting}"
     for setting in (
+        "data.noise=0.5",
         "text.vocab_size=400",
         "model.d_model=16",
         "model.d_ff=16",
@@ -115,6 +116,7 @@ def test_a_person_gets_a_table_and_a_verdict_and_nothing_is_left_behind(
     assert verify() == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("phrasebook.toml: 10 steps unbroken, and interrupted after 5")
+    assert lines[1].startswith("data.noise = 0.5, model.dropout = 0.1, ")
     assert "text.sampling = 0.1, train.accumulate = 2, train.patience = 3" in lines[1]
     assert lines[-1] == "equal, bit for bit"
     assert sorted(desk.rglob("*")) == before

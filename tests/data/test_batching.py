@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data import batching
+from regard.data import batching, cutting
 from regard.data.batching import Batch, Batches
 from regard.data.corpus import Example
 from regard.data.store import Rows, Store
@@ -245,7 +245,7 @@ def lines(batches: list[Batch], pair: TokeniserPair) -> dict[int, tuple[str, str
 def test_the_chunks_of_a_pool_lose_nothing(
     sampled: tuple[Store, TokeniserPair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batching, "CHUNK", 7)
+    monkeypatch.setattr(cutting, "CHUNK", 7)
     store, pair = sampled
     batches = list(Batches(store, pair, batch_tokens=200, seed=0).epoch(0))
     assert store.source_text is not None

@@ -186,6 +186,24 @@ def test_a_mistake_is_one_line_and_ends_with_2(command: str, message: str, capsy
     assert errors.count("\n") == 1
 
 
+def test_a_corpus_is_spoilt_in_the_way_named(capsys: Printed) -> None:
+    assert run("noise accents good.tsv --out noisy.fr noisy.en") == 0
+    assert capsys.readouterr().out == "noisy.fr, noisy.en: 100 pairs, 100 of them spoilt\n"
+    found = [(pair.source, pair.target) for pair in read_pairs(["noisy.fr", "noisy.en"])]
+    assert found == [(source.replace("é", "e"), target) for source, target in GOOD]
+
+
+def test_the_seed_decides_the_typos() -> None:
+    for out, seed in (("a.tsv", 1), ("b.tsv", 1), ("c.tsv", 2)):
+        assert run(f"noise typos good.tsv --out {out} --seed {seed}") == 0
+    assert Path("a.tsv").read_bytes() == Path("b.tsv").read_bytes() != Path("c.tsv").read_bytes()
+
+
+def test_joined_pairs_are_half_as_many(capsys: Printed) -> None:
+    assert run("noise join good.tsv --out noisy.tsv") == 0
+    assert "50 pairs, 50 of them spoilt" in capsys.readouterr().out
+
+
 def test_force_writes_over() -> None:
     assert run("clean good.tsv --out good.tsv --force") == 0
     assert len(list(read_pairs(["good.tsv"]))) == len(GOOD)

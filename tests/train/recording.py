@@ -76,7 +76,7 @@ class Trained:
 
 
 def everything_random(place: Path, **train: Any) -> RunConfig:
-    """Dropout of every kind, accumulation, BPE-dropout, early stopping; epochs end midway."""
+    """Every dropout, accumulation, BPE-dropout, noise, early stopping; epochs end midway."""
     settings: dict[str, Any] = {
         "steps": 12,
         "accumulate": 2,
@@ -94,7 +94,8 @@ def everything_random(place: Path, **train: Any) -> RunConfig:
         config.model, d_model=16, d_ff=16, dropout=0.2, dropout_attention=0.1, dropout_ff=0.1
     )
     text = TextConfig(vocab_size=340, sampling=0.1)
-    return dataclasses.replace(config, model=model, text=text)
+    data = dataclasses.replace(config.data, noise=0.3)
+    return dataclasses.replace(config, data=data, model=model, text=text)
 
 
 def train_once(run: Run, trained: Trained | None = None, stop_after: int | None = None) -> Trained:

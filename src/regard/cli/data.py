@@ -1,4 +1,4 @@
-"""`regard data`: look corpora over, clean them, make them and get them."""
+"""`regard data`: look corpora over, clean them, spoil them, make them and get them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from regard.cli.noise import noise
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from regard.data.check import Finding, Report
     from regard.data.corpus import Splits
 
-app = App(name="data", help="Look corpora over, clean them, make them, get them.")
+app = App(name="data", help="Look corpora over, clean them, spoil them, make them, get them.")
+app.command(noise)
 
 Files = Annotated[tuple[Path, ...], Parameter(consume_multiple=True, negative="")]
 Switch = Annotated[bool, Parameter(negative="")]

@@ -197,6 +197,7 @@ def _exercised(config: "RunConfig") -> dict[str, float]:
     """What a resume can forget, as this run has it; 0 or 1 where it has none."""
     train = config.train
     return {
+        "data.noise": config.data.noise,
         "model.dropout": config.model.dropout,
         "text.sampling": config.text.sampling,
         "train.accumulate": train.accumulate,

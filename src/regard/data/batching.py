@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from regard.data.store import Lines, Rows, Store
+from regard.data.cutting import Cuts, Cutter
+from regard.data.store import Rows, Store
 from regard.errors import ConfigError
 from regard.text.pair import TokeniserPair
 from regard.text.tokeniser import Tokeniser
@@ -14,11 +15,9 @@ from regard.text.tokeniser import Tokeniser
 # Examples that are sorted by length together, at least (and less than twice as many): enough
 # that neighbours are alike and padding is rare; not all, so that sampled ids fit into memory.
 POOL = 100_000
-# Examples sampled at once; ids in Python's own lists take ten times the room.
-CHUNK = 10_000
 
 # What a stream of random numbers is for; part of its seed.
-_ORDER, _SHUFFLE, _SAMPLE = range(3)
+_ORDER, _SHUFFLE, _SAMPLE, _NOISE = range(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Batches:
 
     A batch of n examples satisfies n · max(S, T) ≤ batch_tokens, S and T being its padded
     lengths; an example that is longer alone makes a batch alone. Where the tokenisers sample,
-    each pool is cut into pieces anew, from a seed of its own.
+    or there is noise, each pool is cut into pieces anew, from seeds of its own.
     """
 
     def __init__(
@@ -71,26 +70,29 @@ class Batches:
         batch_tokens: int,
         seed: int,
         max_length: int | None = None,
+        noise: float = 0.0,
     ) -> None:
         """Choose the examples that take part.
 
         Args:
-            store: ids, and text if the tokenisers sample.
+            store: ids, and text if the tokenisers sample or there is noise.
             tokenisers: those the store was built with.
             batch_tokens: the budget, <s> or </s> counted.
             seed: of everything random here.
             max_length: the most pieces, without <s> and </s>, on either side; longer examples
-                are left out. A sampled cut that is longer gives way to the usual one.
+                are left out.
+            noise: the probability that an example is noisy in an epoch (`regard.data.noise`).
 
         Raises:
             ConfigError: if no example is left.
         """
-        assert tokenisers.sampling == 0 or store.source_text is not None
         self._store = store
         self._tokenisers = tokenisers
         self._batch_tokens = batch_tokens
         self._seed = seed
-        self._max_length = max_length
+        self._cutter = Cutter(
+            store=store, tokenisers=tokenisers, noise=noise, max_length=max_length
+        )
         self._kept = np.arange(len(store))
         if max_length is not None:
             source = store.source.lengths(self._kept)
@@ -117,86 +119,48 @@ class Batches:
     def epoch(self, epoch: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch from number `start` on.
 
-        Skipped batches are planned but not made. Where the tokenisers sample, a plan needs the
-        lengths of the sampled pieces, so skipped pools are encoded again.
+        Skipped batches are planned but not made. Where pieces are cut anew, a plan needs their
+        lengths, so skipped pools are cut again.
         """
         skip = start
         for number, pool in enumerate(self._pools(epoch)):
-            source, target, rows = self._cut(epoch, number, pool)
-            plan = self._plan(epoch, number, source.lengths(rows), target.lengths(rows))
+            cuts = self._cut(epoch, number, pool)
+            plan = self._plan(epoch, number, cuts)
             for batch in plan[skip:]:
-                yield self._batch(source, target, rows=rows[batch], indices=pool[batch])
+                yield self._batch(cuts, cuts.rows[batch], pool[batch])
             skip = max(0, skip - len(plan))
 
     def num_batches(self, epoch: int) -> int:
         """How many batches an epoch has; it differs a little between epochs."""
-        total = 0
-        for number, pool in enumerate(self._pools(epoch)):
-            source, target, rows = self._cut(epoch, number, pool)
-            total += len(self._plan(epoch, number, source.lengths(rows), target.lengths(rows)))
-        return total
+        pools = enumerate(self._pools(epoch))
+        return sum(len(self._plan(epoch, n, self._cut(epoch, n, pool))) for n, pool in pools)
 
     def in_order(self) -> Iterator[Batch]:
         """All examples by length, nothing random, nothing sampled: for validation."""
-        source, target = self._store.source, self._store.target
-        for batch in self._by_budget(source.lengths(self._kept), target.lengths(self._kept)):
-            indices = self._kept[batch]
-            yield self._batch(source, target, rows=indices, indices=indices)
+        stored = Cuts(self._store.source, self._store.target, self._kept)
+        for batch in self._by_budget(stored):
+            yield self._batch(stored, self._kept[batch], self._kept[batch])
 
     def _pools(self, epoch: int) -> list[Int64[np.ndarray, " _"]]:
         order = self._random(epoch, 0, _ORDER).permutation(self._kept)
         return np.array_split(order, max(1, len(order) // POOL))
 
-    def _cut(
-        self, epoch: int, number: int, pool: Int64[np.ndarray, " pool"]
-    ) -> tuple[Rows, Rows, Int64[np.ndarray, " pool"]]:
-        """The ids of both sides, and the rows in them that are the pool's."""
-        if self._tokenisers.sampling == 0:
-            return self._store.source, self._store.target, pool
-        stored, text = self._store, (self._store.source_text, self._store.target_text)
-        assert text[0] is not None
-        assert text[1] is not None
-        random = self._random(epoch, number, _SAMPLE)
-        source = self._sample(self._tokenisers.source, text[0], stored.source, pool, random)
-        target = self._sample(self._tokenisers.target, text[1], stored.target, pool, random)
-        return source, target, np.arange(len(pool))
+    def _cut(self, epoch: int, number: int, pool: Int64[np.ndarray, " pool"]) -> Cuts:
+        return self._cutter(
+            pool,
+            noise=self._random(epoch, number, _NOISE),
+            sampling=self._random(epoch, number, _SAMPLE),
+        )
 
-    def _sample(
-        self,
-        tokeniser: Tokeniser,
-        lines: Lines,
-        usual: Rows,
-        pool: Int64[np.ndarray, " pool"],
-        random: np.random.Generator,
-    ) -> Rows:
-        parts: list[Rows] = []
-        for start in range(0, len(pool), CHUNK):
-            chunk = pool[start : start + CHUNK].tolist()
-            seed = int(random.integers(2**31))
-            sampled = tokeniser.sample_ids([lines[i] for i in chunk], seed=seed)
-            if self._max_length is not None:
-                for row, i in enumerate(chunk):
-                    if len(sampled[row]) > self._max_length:
-                        sampled[row] = usual[i].tolist()
-            parts.append(Rows.of(sampled))
-        return Rows.joined(parts)
-
-    def _plan(
-        self,
-        epoch: int,
-        number: int,
-        source: Int64[np.ndarray, " pool"],
-        target: Int64[np.ndarray, " pool"],
-    ) -> list[Int64[np.ndarray, " _"]]:
-        """The batches of a pool with the given lengths, as positions in it."""
-        batches = self._by_budget(source, target)
+    def _plan(self, epoch: int, number: int, cuts: Cuts) -> list[Int64[np.ndarray, " _"]]:
+        """The batches of a pool, as positions in it."""
+        batches = self._by_budget(cuts)
         shuffle = self._random(epoch, number, _SHUFFLE).permutation(len(batches))
         return [batches[i] for i in shuffle.tolist()]
 
-    def _by_budget(
-        self, source: Int64[np.ndarray, " pool"], target: Int64[np.ndarray, " pool"]
-    ) -> list[Int64[np.ndarray, " _"]]:
-        """Positions of the given lengths, sorted and cut into batches."""
+    def _by_budget(self, cuts: Cuts) -> list[Int64[np.ndarray, " _"]]:
+        """Positions sorted by the lengths there and cut into batches."""
+        source, target = cuts.source.lengths(cuts.rows), cuts.target.lengths(cuts.rows)
         order = _by_length(source, target)
         tokens = np.maximum(source, target)[order] + 1  # <s> or </s>
         batches = []
@@ -213,15 +177,10 @@ class Batches:
         return batches
 
     def _batch(
-        self,
-        source: Rows,
-        target: Rows,
-        *,
-        rows: Int64[np.ndarray, " B"],
-        indices: Int64[np.ndarray, " B"],
+        self, cuts: Cuts, rows: Int64[np.ndarray, " B"], indices: Int64[np.ndarray, " B"]
     ) -> Batch:
-        source_ids, source_mask = _padded(source, rows, self._tokenisers.source)
-        target_out, target_mask = _padded(target, rows, self._tokenisers.target)
+        source_ids, source_mask = _padded(cuts.source, rows, self._tokenisers.source)
+        target_out, target_mask = _padded(cuts.target, rows, self._tokenisers.target)
         target_in = np.empty_like(target_out)
         target_in[:, 0] = self._tokenisers.target.bos
         # One step behind target_out, without the </s> that the longest rows end in.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Gt
+from annotated_types import Ge, Gt, Le
 from typing_extensions import Doc
 
 from regard.errors import ConfigError
@@ -18,6 +18,15 @@ class DataConfig:
     train: Annotated[Files, Doc("source and target file, or one .tsv or .jsonl")] = ()
     valid: Annotated[Files, Doc("the same for validation; empty holds some of train out")] = ()
     valid_size: Annotated[int, Gt(0), Doc("how many pairs are held out where valid is empty")] = 500
+    noise: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        Doc(
+            "how many training sentences are spoilt, anew in every epoch, as people spoil them: "
+            "accents missing, capitals, typos, no stop, two on a line (try 0.2); 0 = off"
+        ),
+    ] = 0.0
     source_language: Annotated[str, Doc("for people and for splitting sentences")] = ""
     target_language: Annotated[str, Doc("see source_language")] = ""
 

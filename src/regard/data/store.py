@@ -94,11 +94,22 @@ class Store:
 
     @classmethod
     def build(
-        cls, folder: Path, examples: Iterable[Example], tokenisers: TokeniserPair, *, key: str
+        cls,
+        folder: Path,
+        examples: Iterable[Example],
+        tokenisers: TokeniserPair,
+        *,
+        key: str,
+        has_text: bool = False,
     ) -> "Store":
         """Encode the examples into a new folder, which replaces an old one when complete.
 
-        The text is kept if the tokenisers sample.
+        Args:
+            folder: where to.
+            examples: what to encode.
+            tokenisers: what cuts them.
+            key: stands for all that decides what the store holds (`store_key`).
+            has_text: whether to keep the text, which is kept in any case if the tokenisers sample.
 
         Raises:
             DataError: if the folder cannot be written; an old one is then left as it was.
@@ -107,7 +118,7 @@ class Store:
         try:
             remove_temporaries(folder.parent)
             temporary.mkdir(parents=True)
-            _write(temporary, examples, tokenisers, key)
+            _write(temporary, examples, tokenisers, key, has_text or tokenisers.sampling > 0)
             _replace(temporary, folder)
         except OSError as error:
             raise DataError(
@@ -146,24 +157,33 @@ class Store:
         tokenisers: TokeniserPair,
         *,
         key: str,
+        has_text: bool = False,
     ) -> "Store":
         """Map the store if it is whole and made from the same, and build it otherwise."""
         try:
             return cls.open(folder, key=key)
         except DataError:
-            return cls.build(folder, examples(), tokenisers, key=key)
+            return cls.build(folder, examples(), tokenisers, key=key, has_text=has_text)
 
 
-def store_key(checksums: Iterable[str], tokenisers: TokeniserPair, *, settings: str = "") -> str:
+def store_key(
+    checksums: Iterable[str],
+    tokenisers: TokeniserPair,
+    *,
+    settings: str = "",
+    has_text: bool = False,
+) -> str:
     """SHA-256 of all that decides what a store holds.
 
     Args:
         checksums: of the corpus, file by file (`checksum`).
-        tokenisers: what cuts it; whether they sample decides whether the text is kept.
+        tokenisers: what cuts it; where they sample the text is kept.
         settings: whatever else decides which examples come out of the files.
+        has_text: whether the text is kept in any case.
     """
+    has_text = has_text or tokenisers.sampling > 0
     digest = hashlib.sha256(
-        json.dumps([FORMAT, tokenisers.fingerprint(), tokenisers.sampling > 0, settings]).encode()
+        json.dumps([FORMAT, tokenisers.fingerprint(), has_text, settings]).encode()
     )
     for each in checksums:
         digest.update(each.encode())
@@ -176,10 +196,15 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _write(folder: Path, examples: Iterable[Example], tokenisers: TokeniserPair, key: str) -> None:
+def _write(
+    folder: Path,
+    examples: Iterable[Example],
+    tokenisers: TokeniserPair,
+    key: str,
+    has_text: bool,
+) -> None:
     widest = max(len(tokenisers.source), len(tokenisers.target))
     dtype = np.dtype("<u2") if widest <= 2**16 else np.dtype("<i4")
-    has_text = tokenisers.sampling > 0
     names = ["source", "target"] + (["source-text", "target-text"] if has_text else [])
     writers = {name: _Writer(folder, name) for name in names}
     try:
