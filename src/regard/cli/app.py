@@ -12,6 +12,7 @@ from regard.cli.baseline import app as baseline
 from regard.cli.convert import convert
 from regard.cli.data import app as data
 from regard.cli.demo import demo
+from regard.cli.distil import distil
 from regard.cli.info import info
 from regard.cli.look import look
 from regard.cli.new import new
@@ -27,10 +28,22 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,  # `main` answers it
 )
-for command in (demo, train, translate, score, look, info, align, convert, new, verify_resume):
+COMMANDS = (
+    demo,
+    train,
+    translate,
+    score,
+    look,
+    info,
+    align,
+    distil,
+    convert,
+    new,
+    verify_resume,
+)
+GROUPS = (data, baseline)
+for command in (*COMMANDS, *GROUPS):
     app.command(command)
-for group in (data, baseline):
-    app.command(group)
 
 USER_ERROR = 2
 
