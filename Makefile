@@ -5,13 +5,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test slow fuzz check format bench bench-install clean
+.PHONY: demo test browser slow fuzz check format bench bench-install clean
 
 demo: $(INSTALLED)  ## train on the phrasebook, translate, show the attention
 	$(BIN)/regard demo
 
 test: $(INSTALLED)  ## the whole suite but the slow tests
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
+
+browser:  ## chromium for the tests of the page, where the system's packages can be installed
+	@if command -v chromium chromium-browser google-chrome >/dev/null; then \
+		echo "browser: there is one already"; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	else \
+		echo "browser: install chromium with your system's packages; until then the tests of the page are skipped"; \
+	fi
 
 slow: $(INSTALLED)  ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow

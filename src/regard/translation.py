@@ -1,9 +1,12 @@
 """What a translation is: its sentences, what each could have been, and what was looked at."""
 
+import html
 from dataclasses import dataclass
 from typing import Any
 
+from regard.lens.html import html_frame
 from regard.lens.record import AttentionRecord
+from regard.lens.wire import to_wire
 from regard.lens.words import Alignment
 from regard.text.encoded import Encoded
 
@@ -50,6 +53,21 @@ class SentenceTranslation:
     @property
     def text(self) -> str:
         return self.best.text
+
+    def to_wire(self, model: str = "") -> dict[str, Any]:
+        """The attention, which must have been asked for, as a page takes it.
+
+        Args:
+            model: a name to show.
+        """
+        assert self.attention is not None, "attention was asked for"
+        return to_wire(self.attention, self.source, self.best.target, model=model)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the attention, or else the text."""
+        if self.attention is None:
+            return f'<p dir="auto">{html.escape(self.text)}</p>'
+        return html_frame(self.to_wire())
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, numbers and strings."""
@@ -117,6 +135,10 @@ class Translation:
     def attention(self) -> tuple[AttentionRecord, ...]:
         """One record a sentence, if they were asked for."""
         return tuple(s.attention for s in self.sentences if s.attention is not None)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: its sentences, one below the other."""
+        return "\n".join(sentence._repr_html_() for sentence in self.sentences)
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, numbers and strings."""

@@ -79,9 +79,14 @@ def test_a_beam_can_be_chosen(run_folder: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--out", "map.gif"], "--out map.gif: expected a name that ends in .png, .svg or .json"),
+        (
+            ["--out", "map.gif"],
+            "--out map.gif: expected a name that ends in .png, .svg, .html or .json",
+        ),
         (["--out", "absent/map.png"], "absent/map.png: cannot be written (No such file"),
         (["--out", "absent/map.json"], "absent/map.json: cannot be written (No such file"),
+        (["--out", "absent/map.html"], "absent/map.html: cannot be written (No such file"),
+        (["--heads", "--out", "map.html"], "a .html holds every head anyway"),
         (["--layer", "3"], "layer 3 does not exist; expected 1 to 2"),
         (["--layer", "0"], "layer 0 does not exist; expected 1 to 2"),
         (["--head", "4"], "head 4 does not exist; expected 1 to 3"),

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 Flag = Parameter(negative=())
 
+WHOLE = (".html", ".json")
+"""Endings of files that hold every kind, layer and head."""
+
 
 def look(
     sentence: str,
@@ -35,7 +38,8 @@ def look(
     Args:
         sentence: what to translate, taken whole.
         model: a run folder.
-        out: a .png or .svg to draw into, or a .json for every kind, layer and head.
+        out: a .png or .svg to draw into; a .html to look at every kind, layer and head in a
+            browser, or a .json of them.
         kind: cross, from target to source; encoder, inside the source; decoder, inside the target.
         layer: counted from 1; the mean over all layers unless given.
         head: counted from 1; the mean over all heads unless given.
@@ -51,6 +55,7 @@ def look(
 
     from regard.api import load
     from regard.errors import ConfigError
+    from regard.lens.html import write_html
     from regard.lens.picture import picture_of
     from regard.lens.plot import all_heads, heat_map
     from regard.lens.terminal import show_alignment, show_heat_map
@@ -75,8 +80,10 @@ def look(
     )
     if out is not None and heads:
         all_heads(record, kind, out)
-    elif out is not None and _is_json(out):
+    elif out is not None and out.suffix.lower() == ".json":
         _write_json(found, out)
+    elif out is not None and out.suffix.lower() == ".html":
+        write_html(out, found.to_wire(model.name), sentence)
     elif out is not None:
         heat_map(picture.weights, picture.rows, picture.columns, out, picture.title)
     if json:
@@ -105,17 +112,15 @@ def _check_options(out: Path | None, layer: int | None, head: int | None, heads:
         raise ConfigError("--heads shows every layer and head; leave out --layer and --head")
     if out is None:
         return
-    if heads and _is_json(out):
-        raise ConfigError(f"--out {out}: a .json holds every head anyway; leave out --heads")
-    if not _is_json(out):
-        if out.suffix.lower() not in SUFFIXES:
-            known = ", ".join(SUFFIXES)
-            raise ConfigError(f"--out {out}: expected a name that ends in {known} or .json")
-        require_plot(out)
-
-
-def _is_json(out: Path) -> bool:
-    return out.suffix.lower() == ".json"
+    suffix = out.suffix.lower()
+    if heads and suffix in WHOLE:
+        raise ConfigError(f"--out {out}: a {suffix} holds every head anyway; leave out --heads")
+    if suffix in WHOLE:
+        return
+    if suffix not in SUFFIXES:
+        known = ", ".join((*SUFFIXES, WHOLE[0]))
+        raise ConfigError(f"--out {out}: expected a name that ends in {known} or {WHOLE[1]}")
+    require_plot(out)
 
 
 def _json(found: "SentenceTranslation") -> str:

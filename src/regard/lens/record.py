@@ -45,6 +45,14 @@ class AttentionRecord:
         """The mean over layers and heads."""
         return self.weights[kind].mean((0, 1))
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: every layer and head, to be looked at."""
+        # Both are made from records, and so import this module.
+        from regard.lens.html import html_frame
+        from regard.lens.wire import to_wire
+
+        return html_frame(to_wire(self))
+
     def to_json(self) -> dict[str, Any]:
         """Plain lists and strings."""
         return {
