@@ -59,9 +59,7 @@ class TrainConfig:
         float,
         Ge(0),
         Lt(1),
-        Doc(
-            "decay of the weights' moving average, validated and kept in place of these; 0 is none"
-        ),
+        Doc("decay of the weights' moving average, which is then validated and kept; 0 is none"),
     ] = 0.0
     source_vectors: Annotated[
         str, Doc("word vectors (.vec text) that the source embedding starts from")
