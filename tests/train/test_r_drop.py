@@ -104,6 +104,19 @@ def test_the_fused_gradient_is_that_of_finite_differences() -> None:
     assert torch.autograd.gradcheck(smoothed, problem.inputs)
 
 
+def test_probabilities_too_small_for_single_precision_do_no_harm() -> None:
+    problem = Problem((9, 3, 7), has_bias=False)
+    hidden = (100 * problem.hidden.detach()).requires_grad_()
+    exact = r_drop_loss(hidden @ problem.weight.T, problem.targets, 0.1, 5.0).smoothed
+    small, weight = hidden.detach().float().requires_grad_(), problem.weight.detach().float()
+    assert float((small @ weight.T).softmax(-1).min().detach()) == 0
+    single = fused_r_drop_loss(small, weight, None, problem.targets, 0.1, 5.0).smoothed
+    torch.testing.assert_close(single.double(), exact, rtol=1e-5, atol=0)
+    (expected,) = torch.autograd.grad(exact, hidden)
+    (found,) = torch.autograd.grad(single, small)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_no_gradient_is_made_when_none_is_needed(
     mode: Callable[[], torch.no_grad], monkeypatch: pytest.MonkeyPatch

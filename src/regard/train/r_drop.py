@@ -90,18 +90,20 @@ class _FusedRDropLoss(torch.autograd.Function):
             logits = torch.mm(states, weight.T, out=room[: len(states)])
             if bias is not None:
                 logits += bias
-            target_logit = logits.gather(1, target)
-            log_probs = torch.log_softmax(logits, 1, out=logits)
-            target_log_prob = log_probs.gather(1, target)
-            mean_logit = states @ mean_weight + mean_bias
-            mean_log_prob = mean_logit - (target_logit - target_log_prob).squeeze(1)
-            nll -= target_log_prob.sum() / 2
-            smoothed -= (1 - smoothing) / 2 * target_log_prob.sum()
-            smoothed -= smoothing / 2 * mean_log_prob.sum()
-
             gradient = more_room[: len(states)].view(2, -1, len(weight))  # 2 C V
-            torch.sub(*log_probs.view_as(gradient), out=gradient[1])  # log p − log q
-            p, q = probs = log_probs.exp_().view_as(gradient)
+            torch.sub(*logits.view_as(gradient), out=gradient[1])
+            target_logit = logits.gather(1, target)
+            highest = logits.amax(1, keepdim=True)
+            probs = torch.softmax(logits, 1, out=logits)
+            # log Σ exp z, out of the one probability that cannot have become 0.
+            log_sum = highest - probs.amax(1, keepdim=True).log_()
+            chunk_nll = (log_sum - target_logit).sum()
+            mean_logit = states @ mean_weight + mean_bias
+            chunk_uniform = (log_sum.squeeze(1) - mean_logit).sum()
+            nll += chunk_nll / 2
+            smoothed += ((1 - smoothing) * chunk_nll + smoothing * chunk_uniform) / 2
+            p, q = probs = probs.view_as(gradient)
+            gradient[1] -= torch.sub(*log_sum.chunk(2))  # log p − log q
             torch.mul(p, gradient[1], out=gradient[0])
             gradient[1] *= q
             gradient *= quarter  # α/4 · p (log p − log q) and α/4 · q (log q − log p)
