@@ -14,7 +14,7 @@ from regard.decoding.search import decode, decode_batch
 from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
 from regard.errors import ModelFileError
 from regard.lens.capture import capture
-from regard.lens.record import KINDS, kind_of, record_of
+from regard.lens.record import kind_of, record_of
 from regard.models.interface import Seq2Seq
 from regard.shapes import Tensor
 from tests.models.architectures import BOS, EOS, PAD, VARIATIONS, tiny_model
@@ -141,12 +141,12 @@ def test_the_attention_of_a_hypothesis_is_the_teacher_forced_one(name: str, meth
                 [str(token) for token in (*source, EOS)],
                 [str(token) for token in (*hypothesis.tokens, EOS)],
             )
-            for kind in KINDS:
+            assert record.weights.keys() == {kind_of(site) for site in forced.calls}
+            for kind, weights in record.weights.items():
                 calls = [call for site, call in forced.calls.items() if kind_of(site) == kind]
-                layers = [weights[0] for (weights,) in calls]  # H T S each
-                torch.testing.assert_close(
-                    record.weights[kind], torch.stack(layers), rtol=1e-3, atol=1e-4
-                )
+                # One call for the whole target, or one a step; H T S each.
+                layers = [torch.cat(steps, 2)[0] for steps in calls]
+                torch.testing.assert_close(weights, torch.stack(layers), rtol=1e-3, atol=1e-4)
 
 
 def test_an_ensemble_of_a_model_and_itself_is_the_model(

@@ -190,7 +190,7 @@ def test_a_model_with_attention_learns_the_task_and_where_to_look(name: str) -> 
     model = learn(toy, config, 64, shape)
     assert toy.exact_match(model, 500, random.Random("unseen")) >= 0.95
     places = {"copy": lambda t, n: t, "reverse": lambda t, n: n - 1 - t}
-    assert share_aligned(model, toy, places[task]) >= 0.9
+    assert share_aligned(model, toy, places[task]) >= 0.8
 
 
 @pytest.mark.slow
