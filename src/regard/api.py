@@ -18,7 +18,9 @@ from regard.decoding.search import decode_batch, draws_of, requests
 from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
 from regard.errors import ConfigError, ModelFileError
 from regard.lens.capture import Capture, capture
-from regard.lens.record import AttentionRecord, record_of
+from regard.lens.coverage import rank_by_coverage
+from regard.lens.record import AttentionRecord, mean_cross, record_of
+from regard.lens.unknown import replace_unknown
 from regard.lens.words import Alignment, align_words
 from regard.machine import choose_device
 from regard.models.interface import Seq2Seq
@@ -149,10 +151,10 @@ class Translator:
         ):
             results = self._decode(self._within(request), config, align or attention)
             for place, number in enumerate(request.numbers):
-                source, target = sources[number], self.tokenisers.target
+                source = sources[number]
                 candidates = tuple(
-                    Candidate(target.spell(h.tokens), h.score, h.log_probs)
-                    for h, _ in results[place]
+                    Candidate(self._spell(h, seen, source, config), h.score, h.log_probs)
+                    for h, seen in results[place]
                 )
                 best, seen = results[place][0]
                 records = [
@@ -172,17 +174,40 @@ class Translator:
     ) -> list[list[tuple[Hypothesis, list[Capture]]]]:
         """For each sentence its hypotheses, best first, and what the models looked at.
 
-        Several samples are drawn one after the other, each watched for itself.
+        Several samples are drawn one after the other, each watched for itself. Coverage ranks
+        everything a search kept.
         """
+        has_coverage = config.coverage > 0 and not config.sample
+        is_watched = is_watched or has_coverage or config.replace_unknown
+        lengths = request.source_mask.sum(1).tolist()
+        search = replace(config, n_best=config.beam) if has_coverage else config
         found: list[list[tuple[Hypothesis, list[Capture]]]] = [[] for _ in request.numbers]
-        for draw in draws_of(config):
+        for draw in draws_of(search):
             with ExitStack() as stack:
                 watched = self.models if is_watched else []
                 seen = [stack.enter_context(capture(model)) for model in watched]
                 results = decode_batch(self._stepper, request, self._specials, draw)
             for place, hypotheses in enumerate(results):
+                if has_coverage:
+                    ranked = rank_by_coverage(hypotheses, seen, lengths[place], config.coverage)
+                    hypotheses = ranked[: config.n_best]
                 found[place] += [(hypothesis, seen) for hypothesis in hypotheses]
         return [sorted(each, key=lambda pair: -pair[0].score) for each in found]
+
+    def _spell(
+        self,
+        hypothesis: Hypothesis,
+        seen: Sequence[Capture],
+        source: Encoded,
+        config: DecodingConfig,
+    ) -> Encoded:
+        """The text of a hypothesis, unknown words replaced if that is asked for."""
+        target = self.tokenisers.target
+        spelled = target.spell(hypothesis.tokens)
+        if not config.replace_unknown or target.unk not in hypothesis.tokens:
+            return spelled
+        weights = mean_cross(seen, hypothesis, len(source.ids) + 1)
+        return replace_unknown(spelled, source, weights, target.unk)
 
     def _record(
         self, seen: Capture, best: Hypothesis, place: int, source: Encoded, target: Encoded

@@ -125,6 +125,8 @@ def _losses(parcel: "Parcel", to: Format) -> list[str]:
         lines.append("the other program does not normalise text to NFKC; do so before it")
     if to == "marian" and parcel.decoding.penalty != "length":
         lines.append("Marian has no GNMT length penalty; generation_config.json says length ** 1.0")
+    if to != "regard" and parcel.decoding.coverage:
+        lines.append("the other program has no coverage penalty; it ranks by length alone")
     return lines
 
 

@@ -32,6 +32,8 @@ def translate(
     n_best: int | None = None,
     penalty: str | None = None,
     alpha: float | None = None,
+    coverage: float | None = None,
+    replace_unknown: Annotated[bool, Flag] = False,
     sample: Annotated[bool, Flag] = False,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -58,6 +60,8 @@ def translate(
         n_best: translations written a sentence, with --json.
         penalty: length penalty: length or gnmt.
         alpha: its strength.
+        coverage: strength of the coverage penalty; 0 is none.
+        replace_unknown: write the attended source word in the place of an unknown one.
         sample: draw tokens at random instead of searching.
         temperature: of sampling.
         top_k: sample among the k most probable tokens.
@@ -79,6 +83,7 @@ def translate(
         "n_best": n_best,
         "penalty": penalty,
         "alpha": alpha,
+        "coverage": coverage,
         "temperature": temperature,
         "top_k": top_k,
         "top_p": top_p,
@@ -86,6 +91,7 @@ def translate(
     }
     options = {name: value for name, value in given.items() if value is not None}
     options |= {"sample": sample} if sample else {}
+    options |= {"replace_unknown": True} if replace_unknown else {}
     options |= {"split_sentences": False} if whole_lines else {}
     translator = load(model, checkpoint=checkpoint, device=device, warn=_warn)
     options |= {"prefix": prefix, "align": json}

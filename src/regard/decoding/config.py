@@ -22,6 +22,9 @@ class DecodingConfig:
         PenaltyKind, Doc("divide a log-probability by lengthᵅ, or by GNMT's ((5 + length)/6)ᵅ")
     ] = "length"
     alpha: Annotated[float, Ge(0), Le(10), Doc("strength of the length penalty; 0 is none")] = 1.0
+    coverage: Annotated[
+        float, Ge(0), Le(10), Doc("strength of GNMT's coverage penalty among the finished; 0: none")
+    ] = 0.0
     n_best: Annotated[int, Gt(0), Le(MAX_BEAM), Doc("hypotheses returned a sentence")] = 1
     early_exit: Annotated[
         bool,
@@ -38,6 +41,9 @@ class DecodingConfig:
         float, Gt(0), Le(1), Doc("sample among the most probable tokens that make up p")
     ] = 1.0
     seed: Annotated[int, Ge(0), Lt(2**63), Doc("of sampling")] = 1
+    replace_unknown: Annotated[
+        bool, Doc("write the attended source word where the model writes an unknown one (PosUnk)")
+    ] = False
     split_sentences: Annotated[
         bool, Doc("translate a text sentence by sentence; false takes each line whole")
     ] = True

@@ -96,6 +96,8 @@ def decode(
 ) -> list[list[Hypothesis]]:
     """Decode sentences of any number and length; see `requests`.
 
+    Coverage and unknown words need attention to be watched: `regard.api` sees to them.
+
     Returns:
         For each source in order, its hypotheses, best first.
     """

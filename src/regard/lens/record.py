@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import torch
 
 from regard.decoding.hypothesis import Hypothesis
+from regard.errors import ConfigError
 from regard.lens.capture import Capture
 from regard.shapes import Float, Tensor
 
@@ -100,6 +101,30 @@ def record_of(
         tuple(target),
         {kind: torch.stack(weights) for kind, weights in layers.items()},
     )
+
+
+def mean_cross(
+    seen: Sequence[Capture], hypothesis: Hypothesis, num_source: int
+) -> Float[Tensor, "T S"]:
+    """Where one hypothesis looked in the source, the mean over models, layers and heads.
+
+    Args:
+        seen: what was captured of each model while one batch was decoded.
+        hypothesis: one result.
+        num_source: pieces of its source, end token included.
+
+    Raises:
+        ConfigError: no model has cross-attention.
+    """
+    layers = [
+        _follow(calls, hypothesis.rows, num_source).mean(0)
+        for each in seen
+        for site, calls in each.calls.items()
+        if kind_of(site) == "cross"
+    ]
+    if not layers:
+        raise ConfigError("the model has no cross-attention; coverage and PosUnk need some")
+    return torch.stack(layers).mean(0)
 
 
 def _follow(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 from typing_extensions import Doc
 
 from regard.errors import ConfigError
@@ -44,6 +44,12 @@ class TrainConfig:
         Ge(0),
         Doc("α of R-Drop: two passes with different dropout should agree (5 there); 0 is one pass"),
     ] = 0.0
+    reward: Annotated[
+        float, Ge(0), Doc("weight of expected sentence GLEU, for fine-tuning; 0 is none")
+    ] = 0.0
+    reward_samples: Annotated[
+        int, Ge(2), Le(1000), Doc("translations drawn of each source to estimate it")
+    ] = 8
     validate_every: Annotated[Count, Doc("steps between validations")] = 500
     validate_bleu: Annotated[bool, Doc("also translate the validation set, greedily")] = True
     patience: Annotated[
@@ -73,6 +79,11 @@ class TrainConfig:
             raise ConfigError(
                 f"train.average = {self.average} needs as many checkpoints, but train.keep = "
                 f"{self.keep}; set train.keep = {self.average}"
+            )
+        if self.reward > 0 and self.r_drop > 0:
+            raise ConfigError(
+                f"train.r_drop = {self.r_drop} needs dropout, and with train.reward = "
+                f"{self.reward} there is none; set one of them to 0"
             )
         if self.stop_on == "bleu" and not self.validate_bleu:
             raise ConfigError(

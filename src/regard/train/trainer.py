@@ -14,6 +14,7 @@ import torch
 
 from regard.data.ahead import ahead
 from regard.data.batching import Batch, Batches
+from regard.decoding.request import Specials
 from regard.errors import ModelFileError, RegardError
 from regard.models.interface import Seq2Seq
 from regard.plain import is_plain
@@ -42,6 +43,7 @@ from regard.train.objective import batch_loss
 from regard.train.observer import Observer, StepReport
 from regard.train.optimiser import build_optimiser
 from regard.train.progress import Progress
+from regard.train.reward import reward_loss
 from regard.train.schedule import learning_rate
 from regard.train.shards import Shards, learn
 from regard.train.validation import Validator
@@ -160,7 +162,8 @@ class Trainer:
         """Learn from these batches together, as one optimiser step."""
         started = time.perf_counter()
         config, progress = self.config, self.progress
-        self.model.train()
+        # What is sampled for a reward must be what is scored: no dropout then.
+        self.model.train(config.reward == 0)
         rate = learning_rate(
             config.schedule,
             progress.step + 1,
@@ -212,7 +215,13 @@ class Trainer:
     def _loss(self, batch: Batch) -> Loss:
         config, device = self.config, self.model.output.weight.device.type
         with torch.autocast(device, torch.bfloat16, enabled=config.precision == "bf16"):
-            return batch_loss(self.model, batch, config.label_smoothing, config.r_drop)
+            found = batch_loss(self.model, batch, config.label_smoothing, config.r_drop)
+            if config.reward == 0:
+                return found
+            target = self.validator.tokenisers.target
+            specials = Specials(target.pad, target.bos, target.eos)
+            reward = reward_loss(self.model, batch, specials, config.reward_samples)
+            return Loss(found.smoothed + config.reward * reward, found.nll)
 
     def _clip(self, batches: Sequence[Batch]) -> float:
         """Shorten the gradient to `clip`, if that is not 0; return its norm before."""
