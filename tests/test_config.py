@@ -159,7 +159,10 @@ def test_the_last_override_wins_and_the_rest_stays() -> None:
         ("[data]\ntrain = ['a', 'b', 'c']", "run.toml: data.train names 3 files; expected a sour"),
         ("[data]\nvalid = ['a', 'b', 'c']", "run.toml: data.valid names 3 files"),
         ("[model]\nheads = 7", "model.heads = 7 does not divide model.d_model = 512; try 4"),
-        ("[train]\nreward = 1\nr_drop = 5", "train.r_drop = 5.0 needs dropout, and with train.rewa"),
+        (
+            "[train]\nreward = 1\nr_drop = 5",
+            "train.r_drop = 5.0 needs dropout, and with train.rewa",
+        ),
         ("[train]\naverage = 9", "train.average = 9 needs as many checkpoints, but train.keep = 5"),
         (
             "[train]\nstop_on = 'bleu'\nvalidate_bleu = false",

@@ -157,8 +157,14 @@ ATTENTIVE: dict[str, tuple[ModelConfig, str, int]] = {
 
 
 @torch.no_grad()
-def share_aligned(model: Seq2Seq[Any], toy: Toy, place: Callable[[int, int], int]) -> float:
-    """How often the head that does so most looks, for each symbol, at the place it came from."""
+def share_aligned(
+    model: Seq2Seq[Any], toy: Toy, place: Callable[[int, int], int], within: int
+) -> float:
+    """How often the head that does so most looks, for each symbol, at the place it came from.
+
+    GNMT's upper encoder layers read rightwards, and a symbol may be found in the state after its
+    own: there a place is right `within` one.
+    """
     dice = random.Random("alignment")
     counts: dict[tuple[str, int], list[bool]] = {}
     for _ in range(50):
@@ -174,7 +180,9 @@ def share_aligned(model: Seq2Seq[Any], toy: Toy, place: Callable[[int, int], int
                 weights = torch.cat(calls, 2)[0]  # H T S
                 for head, matrix in enumerate(weights):
                     looked = matrix[: len(target)].argmax(-1).tolist()
-                    hits = [at == place(t, len(source)) for t, at in enumerate(looked)]
+                    hits = [
+                        0 <= at - place(t, len(source)) <= within for t, at in enumerate(looked)
+                    ]
                     counts.setdefault((site, head), []).extend(hits)
     return max(sum(hits) / len(hits) for hits in counts.values())
 
@@ -190,7 +198,8 @@ def test_a_model_with_attention_learns_the_task_and_where_to_look(name: str) -> 
     model = learn(toy, config, 64, shape)
     assert toy.exact_match(model, 500, random.Random("unseen")) >= 0.95
     places = {"copy": lambda t, n: t, "reverse": lambda t, n: n - 1 - t}
-    assert share_aligned(model, toy, places[task]) >= 0.8
+    within = 1 if name == "gnmt" else 0
+    assert share_aligned(model, toy, places[task], within) >= 0.8
 
 
 @pytest.mark.slow
