@@ -181,7 +181,7 @@ class _Search:
         """The estimate for the source words that are left: the sum over the gaps."""
         if covered not in self.rest:
             gaps = gaps_of(covered, self.size)
-            self.rest[covered] = sum(self.future[gap] for gap in gaps)
+            self.rest[covered] = sum((self.future[gap] for gap in gaps), 0.0)
         return self.rest[covered]
 
     def _finish(self, stack: Sequence[Hypothesis]) -> Hypothesis:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Bool, Int64
 
 from regard.align.links import Link, Links
 
@@ -150,3 +150,16 @@ def unpack_links(inner: int) -> tuple[Link, ...]:
     """What `pack_links` packed, in order."""
     bits = range(LONGEST_PHRASE * ROW_BITS)
     return tuple(divmod(bit, ROW_BITS) for bit in bits if inner >> bit & 1)
+
+
+def links_fit(
+    inner: Int64[np.ndarray, " N"],
+    source_lengths: Int64[np.ndarray, " N"],
+    target_lengths: Int64[np.ndarray, " N"],
+) -> Bool[np.ndarray, " N"]:
+    """Whether packed links are between words that phrases of these lengths have."""
+    row = (1 << target_lengths) - 1
+    allowed = np.zeros_like(inner)
+    for number in range(LONGEST_PHRASE):
+        allowed |= np.where(number < source_lengths, row << (number * ROW_BITS), 0)
+    return (inner & ~allowed) == 0

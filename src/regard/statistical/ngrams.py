@@ -51,6 +51,14 @@ class Trie:
             found.append(word)
         return found[::-1]
 
+    def lengths(self, limit: int) -> Int64[np.ndarray, " nodes1"]:
+        """The length of every node's n-gram; those longer than the limit count as one more."""
+        parents = self.keys // self.num_words
+        lengths = np.zeros(len(self), np.int64)
+        for _ in range(limit + 1):
+            lengths[1:] = lengths[parents] + 1
+        return lengths
+
     def fault(self) -> str:
         """What is wrong with a tree that was read from a file; empty where nothing is."""
         width = self.num_words

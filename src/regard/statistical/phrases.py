@@ -12,7 +12,13 @@ from jaxtyping import Float64, Int64
 from regard.align.links import Link, Links
 from regard.arrays import ArrayFile, packed
 from regard.errors import DataError
-from regard.statistical.extraction import Occurrences, extract, unpack_links
+from regard.statistical.extraction import (
+    LONGEST_PHRASE,
+    Occurrences,
+    extract,
+    links_fit,
+    unpack_links,
+)
 from regard.statistical.lexical import lexical_weights
 from regard.statistical.ngrams import Level, Trie, number_ngrams
 
@@ -303,4 +309,12 @@ def _fault(
     # Written so that NaN is refused too.
     if not (scores <= 1e-9).all():
         return "a probability is more than 1"
-    return "" if (inner > 0).all() else "a phrase pair has no links"
+    if not (inner > 0).all():
+        return "a phrase pair has no links"
+    source_lengths = np.repeat(sources.lengths(LONGEST_PHRASE), np.diff(starts))
+    target_lengths = targets.lengths(LONGEST_PHRASE)[phrases]
+    if max(source_lengths.max(initial=0), target_lengths.max(initial=0)) > LONGEST_PHRASE:
+        return f"a phrase has more than {LONGEST_PHRASE} words"
+    if not links_fit(inner, source_lengths, target_lengths).all():
+        return "a phrase pair links words that it does not have"
+    return ""

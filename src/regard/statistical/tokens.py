@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from regard.text.spans import word_spans
 
@@ -20,8 +21,8 @@ def tokens_of(text: str) -> list[str]:
     """
     text = text.strip()
     spans = word_spans(text)
-    begins = [0, *(end for _, end in spans[:-1])]
-    tokens = [text[begin:end] for begin, (_, end) in zip(begins, spans, strict=True)]
+    ends = [0, *(end for _, end in spans)]
+    tokens = [text[begin:end] for begin, end in pairwise(ends)]
     return [f" {tokens[0]}", *tokens[1:]] if tokens else []
 
 

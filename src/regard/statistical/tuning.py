@@ -100,7 +100,7 @@ def tune(
             totals += candidates.counts[first]
             has_new |= is_new
             progress(number * len(pool) + place)
-        tried.append((float(bleu_of(totals)), model.weights))
+        tried.append((float(bleu_of(totals[None])[0]), model.weights))
         if not has_new:
             break
         features, counts = _stacked(pool)
@@ -117,7 +117,7 @@ def climb(
     weights: Float64[np.ndarray, " F"],
 ) -> tuple[Float64[np.ndarray, " F"], float]:
     """Change one weight after the other as long as BLEU grows; the weights and their BLEU."""
-    score = float(bleu_of(chosen_counts(features, counts, weights)))
+    score = chosen_bleu(features, counts, weights)
     while True:
         before = score
         for direction in np.eye(len(weights)):
@@ -129,15 +129,14 @@ def climb(
             return weights / np.abs(weights).sum(), score
 
 
-def chosen_counts(
+def chosen_bleu(
     features: Float64[np.ndarray, "S K F"],
     counts: Float64[np.ndarray, "S K C"],
     weights: Float64[np.ndarray, " F"],
-) -> Float64[np.ndarray, " C"]:
-    """What BLEU counts of the candidates that the weights choose."""
+) -> float:
+    """BLEU of the candidates that the weights choose."""
     best = (features @ weights).argmax(1)
-    total: Float64[np.ndarray, " C"] = counts[np.arange(len(counts)), best].sum(0)
-    return total
+    return float(bleu_of(counts[np.arange(len(counts)), best].sum(0, keepdims=True))[0])
 
 
 def line_search(
@@ -197,14 +196,21 @@ def _corners(
         current = np.where(gamma < np.inf, following, current)
 
 
-def bleu_of(totals: Float64[np.ndarray, "*N C"]) -> Float64[np.ndarray, "*N"]:
-    """BLEU of sums of sacreBLEU's counts, many at once; 0 where some n-gram order has no match."""
-    lengths, references = totals[..., 0], totals[..., 1]
-    right, given = totals[..., 2:6], totals[..., 6:10]
+def bleu_of(totals: Float64[np.ndarray, "N C"]) -> Float64[np.ndarray, " N"]:
+    """BLEU of sums of sacreBLEU's counts, many at once: equals its own, smoothing included.
+
+    Where no n-gram is right the k-th such n counts as 1 / 2^k (Chen & Cherry 2014, method 3),
+    so that even very bad translations can be told apart.
+    """
+    lengths, references = totals[:, 0], totals[:, 1]
+    right, given = totals[:, 2:6], totals[:, 6:10]
+    is_zero = right == 0
+    right = np.where(is_zero, 0.5 ** is_zero.cumsum(1), right)
     with np.errstate(divide="ignore", invalid="ignore"):
-        precision = np.exp(np.log(right / given).mean(-1))
+        # Without any n-gram the quotient is no precision: infinite, and the score 0.
+        precision = np.where((given > 0).all(1), np.exp(np.log(right / given).mean(1)), 0.0)
         brevity = np.exp(np.minimum(0.0, 1 - references / lengths))
-    found: Float64[np.ndarray, "*N"] = np.nan_to_num(100 * precision * brevity)
+    found: Float64[np.ndarray, " N"] = np.nan_to_num(100 * precision * brevity)
     return found
 
 
