@@ -22,11 +22,11 @@ def random_corpus(seed: int) -> Corpus:
     """Short sentences with any links whatever."""
     chosen = random.Random(seed)
     sources, targets, alignments = [], [], []
-    for _ in range(25):
+    for _ in range(60):
         sources.append([f"f{chosen.randrange(4)}" for _ in range(chosen.randint(1, 5))])
         targets.append([f" e{chosen.randrange(4)}" for _ in range(chosen.randint(1, 5))])
         cells = [(i, j) for i in range(len(sources[-1])) for j in range(len(targets[-1]))]
-        alignments.append(frozenset(chosen.sample(cells, min(len(cells), 4))))
+        alignments.append(frozenset(chosen.sample(cells, min(len(cells), chosen.randint(1, 4)))))
     return sources, targets, alignments
 
 
