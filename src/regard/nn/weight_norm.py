@@ -1,0 +1,36 @@
+"""Weight normalisation: the length of a weight vector apart from its direction."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from regard.shapes import Float, Tensor
+
+
+class WeightNorm(nn.Module):
+    """A linear map whose rows are given by direction and length.
+
+        y = W x + b,   w_i = g_i · v_i / ‖v_i‖
+
+    Salimans & Kingma 2016, equation 2. Written out, so that a model folder holds v and g under
+    names of their own. W starts as N(0, std²), b as zero.
+
+    Args:
+        d_in: width of x.
+        d_out: width of y.
+        std: spread of the elements of W at the start.
+    """
+
+    def __init__(self, d_in: int, d_out: int, std: float) -> None:
+        super().__init__()
+        self.direction = nn.Parameter(torch.empty(d_out, d_in))
+        nn.init.normal_(self.direction, std=std)
+        self.gain = nn.Parameter(self.direction.detach().norm(dim=1, keepdim=True))
+        self.bias = nn.Parameter(torch.zeros(d_out))
+
+    def weight(self) -> Float[Tensor, "Dout Din"]:
+        """The matrix W."""
+        return self.direction * (self.gain / self.direction.norm(dim=1, keepdim=True))
+
+    def forward(self, x: Float[Tensor, "*B Din"]) -> Float[Tensor, "*B Dout"]:
+        return F.linear(x, self.weight(), self.bias)
