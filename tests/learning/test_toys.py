@@ -18,6 +18,7 @@ from regard.decoding.stepper import ModelStepper
 from regard.lens.capture import capture
 from regard.lens.record import kind_of
 from regard.models.bahdanau import BahdanauConfig
+from regard.models.convs2s import ConvS2SConfig
 from regard.models.deep_att import DeepAttConfig
 from regard.models.gnmt import GNMTConfig
 from regard.models.interface import ModelConfig, Seq2Seq
@@ -153,6 +154,7 @@ ATTENTIVE: dict[str, tuple[ModelConfig, str, int]] = {
     "luong-local-m": (replace(FREE_LUONG, reach="local-m", half_width=2), "copy", 500),
     "deep-att": (DeepAttConfig(d_model=64, dropout=0.0), "reverse", 500),
     "gnmt": (GNMTConfig(d_model=64, dropout=0.0), "reverse", 500),
+    "convs2s": (ConvS2SConfig(d_model=64, d_hidden=64, dropout=0.0), "reverse", 500),
 }
 
 

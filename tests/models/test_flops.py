@@ -15,9 +15,8 @@ from regard.plain import plain
 from tests.models.architectures import VARIATIONS
 
 VOCABULARY = 11
-RECURRENT = [
-    name for name in VARIATIONS if name.split("-")[0] in ("seq2seq", "bahdanau", "luong", "gnmt")
-]
+# All but those for which torch does more than is needed, tested below.
+EXACT = [name for name in VARIATIONS if name.split("-")[0] not in ("transformer", "deep")]
 
 
 def counted(config: ModelConfig, batch: int, source: int, target: int) -> int:
@@ -26,7 +25,7 @@ def counted(config: ModelConfig, batch: int, source: int, target: int) -> int:
     model = architecture(config, VOCABULARY, VOCABULARY).eval()
     ids = torch.ones(batch, max(source, target), dtype=torch.long)
     s, t = ids[:, :source], ids[:, :target]
-    with plain(), torch.no_grad(), FlopCounterMode(display=False) as counter:
+    with plain(), FlopCounterMode(display=False) as counter:
         model(s, s.bool(), t, t.bool())
     return int(counter.get_total_flops())
 
@@ -66,11 +65,12 @@ def test_learning_is_three_times_the_forward_pass() -> None:
     )
 
 
-@pytest.mark.parametrize("name", RECURRENT)
-def test_a_recurrent_forward_pass_is_what_torch_counts(name: str) -> None:
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize(("source", "target"), [(7, 4), (1, 1), (3, 8)])
+def test_the_forward_pass_is_what_torch_counts(name: str, source: int, target: int) -> None:
     config = VARIATIONS[name]
-    formula = forward_flops(config, VOCABULARY, [(7, 4)] * 2)
-    assert formula == counted(config, batch=2, source=7, target=4)
+    formula = forward_flops(config, VOCABULARY, [(source, target)] * 2)
+    assert formula == counted(config, 2, source, target)
 
 
 def test_fast_forward_layers_are_made_twice_and_counted_once() -> None:

@@ -195,7 +195,7 @@ def trained_counts(balance: float) -> Tensor:
         gradients = torch.autograd.grad(error + sum(penalties), parameters)
         with torch.no_grad():
             for parameter, gradient in zip(parameters, gradients, strict=True):
-                parameter -= 0.05 * gradient
+                parameter.sub_(gradient, alpha=0.05)
     x = torch.randn(1000, D) + offset
     return torch.bincount(layer.eval().gate(x).experts.flatten(), minlength=EXPERTS)
 

@@ -10,6 +10,9 @@ import torch
 
 from regard.build import create_run
 from regard.data.batching import Batch, Batches
+from regard.models.convs2s import ConvS2SConfig
+from regard.models.interface import ModelConfig
+from regard.models.transformer import TransformerConfig
 from regard.train.optimiser import Adam
 from regard.train.trainer import Trainer
 from tests.train.recording import Trained, equal, everything_random, train_in_parts, train_once
@@ -92,12 +95,24 @@ def test_a_kill_between_averaging_and_telling_is_made_good(
     assert train_once(run).log == unbroken.log
 
 
+# Each with all the randomness that it has.
+SYSTEMS: dict[str, ModelConfig] = {
+    "transformer": TransformerConfig(
+        d_model=16, heads=2, d_ff=16, encoder_layers=1, decoder_layers=1, dropout_ff=0.1
+    ),
+    "convs2s": ConvS2SConfig(
+        d_model=16, d_hidden=12, encoder_layers=1, decoder_layers=2, dropout=0.2
+    ),
+}
+
+
 @pytest.mark.parametrize("r_drop", [0.0, 5.0])
-def test_a_batch_cut_among_cores_resumes_bit_for_bit(tmp_path: Path, r_drop: float) -> None:
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_batch_cut_among_cores_resumes_bit_for_bit(
+    name: str, r_drop: float, tmp_path: Path
+) -> None:
     config = everything_random(tmp_path, r_drop=r_drop, steps=8)
-    config = dataclasses.replace(
-        config, model=dataclasses.replace(config.model, dropout_attention=0.0)
-    )
+    config = dataclasses.replace(config, model=SYSTEMS[name])
     num_threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

@@ -7,7 +7,6 @@ target ─ Embedder ─ Decoder(causal self, cross to memory, feed-forward) ─ 
 from dataclasses import dataclass
 from typing import Annotated, Literal, cast
 
-import torch
 from torch import nn
 from typing_extensions import Doc
 
@@ -23,6 +22,7 @@ from regard.models.interface import (
     Sharing,
     Width,
 )
+from regard.models.rows import Move
 from regard.models.words import embeddings, output_layer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Embedding
@@ -284,18 +284,15 @@ class Decoder(Recomputing):
 
     def reorder(self, state: DecoderState, rows: Int[Tensor, "B N"]) -> None:
         """Let rows continue other rows, and drop the sentences that none belongs to."""
-        flat = rows.flatten()
         num_rows = state.caches[0].num_rows
-        if _moves(flat, num_rows):
+        num_sentences = num_rows if state.memory_mask is None else len(state.memory_mask)
+        move = Move.of(rows, num_rows, num_sentences)
+        if move.rows is not None:
             for cache in state.caches:
-                cache.reorder(flat)
-        if state.memory_mask is None:
-            return
-        num_sentences = len(state.memory_mask)
-        sentences = rows[:, 0] // (num_rows // num_sentences)
-        if _moves(sentences, num_sentences):
-            state.memory = [memory.select(sentences) for memory in state.memory]
-            state.memory_mask = state.memory_mask[sentences]
+                cache.reorder(move.rows)
+        if move.sentences is not None and state.memory_mask is not None:
+            state.memory = [memory.select(move.sentences) for memory in state.memory]
+            state.memory_mask = state.memory_mask[move.sentences]
 
     def _blocks(self) -> list[DecoderBlock]:
         return cast("list[DecoderBlock]", list(self.layers))
@@ -355,8 +352,3 @@ def _feed_forward(config: TransformerConfig) -> FeedForward:
 
 def _residual(config: TransformerConfig) -> Residual:
     return Residual(config.d_model, config.norm_place, config.norm, config.dropout)
-
-
-def _moves(indices: Int[Tensor, "n"], num_before: int) -> bool:
-    """Whether taking these indices changes anything."""
-    return not torch.equal(indices, torch.arange(num_before, device=indices.device))

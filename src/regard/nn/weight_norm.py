@@ -1,5 +1,8 @@
 """Weight normalisation: the length of a weight vector apart from its direction."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -30,7 +33,12 @@ class WeightNorm(nn.Module):
 
     def weight(self) -> Float[Tensor, "Dout Din"]:
         """The matrix W."""
-        return self.direction * (self.gain / self.direction.norm(dim=1, keepdim=True))
+        length: Tensor = self.direction.norm(dim=1, keepdim=True)
+        return self.direction * (self.gain / length)
+
+    def fixed(self) -> Callable[[Tensor], Tensor]:
+        """This map with its matrix computed, for as long as the parameters do not change."""
+        return partial(F.linear, weight=self.weight(), bias=self.bias)
 
     def forward(self, x: Float[Tensor, "*B Din"]) -> Float[Tensor, "*B Dout"]:
         return F.linear(x, self.weight(), self.bias)
