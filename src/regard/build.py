@@ -18,6 +18,7 @@ from regard.data.store import Store, checksum, store_key
 from regard.errors import ConfigError, DataError, ModelFileError
 from regard.machine import choose_device, has_fast_bf16
 from regard.models.bahdanau import Bahdanau, BahdanauConfig
+from regard.models.bytenet import ByteNet, ByteNetConfig
 from regard.models.convs2s import ConvS2S, ConvS2SConfig
 from regard.models.deep_att import DeepAtt, DeepAttConfig
 from regard.models.gnmt import GNMT, GNMTConfig
@@ -42,6 +43,7 @@ ARCHITECTURES: dict[str, tuple[type[ModelConfig], Callable[[Any, int, int], Seq2
     "luong": (LuongConfig, Luong),
     "deep_att": (DeepAttConfig, DeepAtt),
     "gnmt": (GNMTConfig, GNMT),
+    "bytenet": (ByteNetConfig, ByteNet),
     "convs2s": (ConvS2SConfig, ConvS2S),
 }
 

@@ -16,6 +16,7 @@ from regard.data.config import DataConfig
 from regard.decoding.config import DecodingConfig
 from regard.errors import ConfigError, ModelFileError
 from regard.models.bahdanau import BahdanauConfig
+from regard.models.bytenet import ByteNetConfig
 from regard.models.convs2s import ConvS2SConfig
 from regard.models.deep_att import DeepAttConfig
 from regard.models.gnmt import GNMTConfig
@@ -41,6 +42,7 @@ MODELS: dict[str, type[ModelConfig]] = {
     "luong": LuongConfig,
     "deep_att": DeepAttConfig,
     "gnmt": GNMTConfig,
+    "bytenet": ByteNetConfig,
     "convs2s": ConvS2SConfig,
 }
 

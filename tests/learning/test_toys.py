@@ -18,6 +18,7 @@ from regard.decoding.stepper import ModelStepper
 from regard.lens.capture import capture
 from regard.lens.record import kind_of
 from regard.models.bahdanau import BahdanauConfig
+from regard.models.bytenet import ByteNetConfig
 from regard.models.convs2s import ConvS2SConfig
 from regard.models.deep_att import DeepAttConfig
 from regard.models.gnmt import GNMTConfig
@@ -212,5 +213,17 @@ def test_a_model_without_attention_learns_short_sequences(cell: CellKind) -> Non
         steps=600, learning_rate=5e-3, warmup=50, schedule="cosine", label_smoothing=0.0
     )
     shape = EncoderDecoderConfig(cell=cell, d_model=96, layers=1, dropout=0.0)
+    model = learn(toy, config, 64, shape)
+    assert toy.exact_match(model, 500, random.Random("unseen")) >= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("task", "max_length"), [("copy", 10), ("reverse", 4)])
+def test_bytenet_learns_without_attention(task: str, max_length: int) -> None:
+    toy = Toy(TASKS[task], num_symbols=8, max_length=max_length)
+    config = TrainConfig(
+        steps=400, learning_rate=3e-3, warmup=50, schedule="cosine", label_smoothing=0.0
+    )
+    shape = ByteNetConfig(d_model=96, max_dilation=4, encoder_sets=1, decoder_sets=1, dropout=0.0)
     model = learn(toy, config, 64, shape)
     assert toy.exact_match(model, 500, random.Random("unseen")) >= 0.95

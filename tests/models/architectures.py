@@ -7,6 +7,7 @@ import torch
 
 from regard.build import ARCHITECTURES
 from regard.models.bahdanau import BahdanauConfig
+from regard.models.bytenet import ByteNetConfig
 from regard.models.convs2s import ConvS2SConfig
 from regard.models.deep_att import DeepAttConfig
 from regard.models.gnmt import GNMTConfig
@@ -31,6 +32,7 @@ LUONG = LuongConfig(d_model=16, layers=2, half_width=2, dropout=0.0)
 CONVS2S = ConvS2SConfig(
     d_model=16, d_hidden=12, encoder_layers=2, decoder_layers=3, max_positions=40, dropout=0.0
 )
+BYTENET = ByteNetConfig(d_model=16, max_dilation=4, encoder_sets=1, decoder_sets=1, dropout=0.0)
 
 VARIATIONS: dict[str, ModelConfig] = {
     "transformer": TINY,
@@ -58,6 +60,9 @@ VARIATIONS: dict[str, ModelConfig] = {
     "deep-att": DeepAttConfig(d_model=16, encoder_layers=3, decoder_layers=2, dropout=0.0),
     "gnmt": GNMTConfig(d_model=16, layers=4, dropout=0.0),
     "gnmt-shallow": GNMTConfig(d_model=16, layers=2, share_embeddings="none", dropout=0.0),
+    "bytenet": BYTENET,
+    "bytenet-as-long-as-the-source": replace(BYTENET, length_factor=1.0, decoder_sets=2),
+    "bytenet-longer": replace(BYTENET, length_extra=3, kernel=5, share_embeddings="none"),
     "convs2s": CONVS2S,
     "convs2s-long-kernel": replace(CONVS2S, kernel=7, decoder_layers=1, d_hidden=16),
     "convs2s-nothing-shared": replace(CONVS2S, share_embeddings="none", position="sinusoid"),

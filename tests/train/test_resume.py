@@ -10,6 +10,7 @@ import torch
 
 from regard.build import create_run
 from regard.data.batching import Batch, Batches
+from regard.models.bytenet import ByteNetConfig
 from regard.models.convs2s import ConvS2SConfig
 from regard.models.interface import ModelConfig
 from regard.models.transformer import TransformerConfig
@@ -99,6 +100,9 @@ def test_a_kill_between_averaging_and_telling_is_made_good(
 SYSTEMS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(
         d_model=16, heads=2, d_ff=16, encoder_layers=1, decoder_layers=1, dropout_ff=0.1
+    ),
+    "bytenet": ByteNetConfig(
+        d_model=16, max_dilation=2, encoder_sets=1, decoder_sets=1, dropout=0.2
     ),
     "convs2s": ConvS2SConfig(
         d_model=16, d_hidden=12, encoder_layers=1, decoder_layers=2, dropout=0.2
