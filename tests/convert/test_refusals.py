@@ -166,6 +166,22 @@ def test_what_marian_has_not_is_refused(
     assert str(error.value) == f"{message}; train such a model, or try --to ctranslate2"
 
 
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ({"d_key": 3}, "model.d_key = 3: neither Marian nor CTranslate2 knows that; train with 0"),
+        ({"residual": False}, "model.residual = false: neither Marian nor CTranslate2 knows that"),
+        ({"experts": 4}, "model.experts = 4: neither Marian nor CTranslate2 knows that"),
+    ],
+)
+def test_what_no_format_has_is_refused(
+    joint: TokeniserPair, shape: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        random_parcel(joint, **shape)
+    assert str(error.value).startswith(message)
+
+
 def test_words_are_no_sentencepieces(tmp_path: Path) -> None:
     parcel = random_parcel(learned_tokenisers(kind="words"))
     with pytest.raises(ConfigError, match=r'text\.kind = "words": Marian cuts text with Sentence'):

@@ -24,6 +24,8 @@ VOCABULARY = 13
 TINY = TransformerConfig(
     d_model=16, heads=4, d_ff=24, encoder_layers=2, decoder_layers=2, max_positions=40, dropout=0.0
 )
+# Without residual connections a change is lost in rounding after a few layers.
+SHALLOW = replace(TINY, encoder_layers=1, decoder_layers=1)
 
 RNN = EncoderDecoderConfig(d_model=16, layers=2, dropout=0.0)
 BAHDANAU = BahdanauConfig(d_model=16, d_align=12, dropout=0.0)
@@ -46,6 +48,12 @@ VARIATIONS: dict[str, ModelConfig] = {
     "transformer-nothing-shared": replace(TINY, share_embeddings="none", activation="gelu"),
     "transformer-output-bias": replace(TINY, output_bias=True),
     "transformer-deep-encoder": replace(TINY, encoder_layers=3, decoder_layers=1),
+    "transformer-narrow-keys": replace(TINY, d_key=3),
+    "transformer-no-residual": replace(SHALLOW, residual=False),
+    "transformer-no-residual-pre-norm": replace(SHALLOW, residual=False, norm_place="pre"),
+    "transformer-one-head": replace(TINY, heads=1),
+    "transformer-experts": replace(TINY, experts=4, experts_top_k=2),
+    "transformer-one-expert": replace(TINY, experts=5, experts_top_k=1, norm_place="pre"),
     "seq2seq-rnn": replace(RNN, cell="rnn"),
     "seq2seq-gru": replace(RNN, cell="gru", feed_summary=True, reverse_source=False),
     "seq2seq-lstm": RNN,

@@ -37,15 +37,30 @@ def counted(config: ModelConfig, batch: int, source: int, target: int) -> int:
     target=st.integers(1, 9),
     encoder_layers=st.integers(1, 2),
     decoder_layers=st.integers(1, 2),
+    d_key=st.sampled_from([0, 3, 7]),
+    experts=st.sampled_from([1, 3]),
 )
 def test_the_forward_pass_is_what_torch_counts_but_for_the_masked_half(
-    batch: int, source: int, target: int, encoder_layers: int, decoder_layers: int
+    batch: int,
+    source: int,
+    target: int,
+    encoder_layers: int,
+    decoder_layers: int,
+    d_key: int,
+    experts: int,
 ) -> None:
     config = TransformerConfig(
-        d_model=8, heads=2, d_ff=12, encoder_layers=encoder_layers, decoder_layers=decoder_layers
+        d_model=8,
+        heads=2,
+        d_ff=12,
+        encoder_layers=encoder_layers,
+        decoder_layers=decoder_layers,
+        d_key=d_key,
+        experts=experts,
     )
     masked_pairs = target * (target - 1) // 2  # keys after the query, multiplied for nothing
-    masked = 2 * 2 * batch * decoder_layers * masked_pairs * config.d_model
+    width = 2 * d_key + 8 if d_key else 2 * 8  # of keys and values
+    masked = 2 * batch * decoder_layers * masked_pairs * width
     formula = forward_flops(config, VOCABULARY, [(source, target)] * batch)
     assert formula + masked == counted(config, batch, source, target)
 

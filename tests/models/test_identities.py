@@ -11,6 +11,7 @@ from regard.attention import Attend
 from regard.build import ARCHITECTURES
 from regard.lens.capture import capture
 from regard.models.interface import Memory, Seq2Seq
+from regard.nn.experts import MixtureOfExperts
 from regard.shapes import Tensor
 from tests.models.architectures import (
     BOS,
@@ -76,6 +77,7 @@ def test_what_stands_in_the_padding_changes_no_gradient_in_training(model: Seq2S
     model.train()
 
     def gradient(padding: int) -> list[Tensor]:
+        torch.manual_seed(0)
         source = Sentences(SOURCE.tokens.where(SOURCE.mask, padding), SOURCE.mask)
         target = Sentences(TARGET.tokens.where(TARGET.mask, padding), TARGET.mask)
         hidden = hidden_states(model, source, target)[TARGET.mask]
@@ -92,7 +94,10 @@ def test_the_decoder_does_not_look_ahead(model: Seq2Seq[Any], place: int) -> Non
     target = sentences([6, 6, 6], seed=3)
     before = hidden_states(model, SOURCE, target)
     after = hidden_states(model, SOURCE, another_token(target, place))
-    assert torch.equal(after[:, :place], before[:, :place])
+    # Experts compute the positions that chose them together: in other company, other rounding.
+    has_experts = any(isinstance(module, MixtureOfExperts) for module in model.modules())
+    tolerance = 1e-6 if has_experts else 0.0
+    torch.testing.assert_close(after[:, :place], before[:, :place], rtol=tolerance, atol=tolerance)
     assert (after[:, place:] != before[:, place:]).any(-1).all()
 
 

@@ -9,6 +9,7 @@ import torch
 from regard.errors import ConfigError, RegardError
 from regard.models.transformer import PRESETS, Transformer, TransformerConfig
 from regard.nn.embedding import load_pretrained
+from regard.nn.experts import MixtureOfExperts
 from tests.models.architectures import TINY, sentences
 
 
@@ -86,6 +87,42 @@ def test_the_big_model_has_the_papers_213_million_parameters() -> None:
     with torch.device("meta"):
         model = Transformer(PRESETS["big"], 37_000, 37_000)
     assert model.num_parameters() / 1e6 == pytest.approx(213, abs=2)
+
+
+@pytest.mark.parametrize(("d_key", "millions"), [(16, 58), (32, 60)])
+def test_narrow_keys_save_the_papers_parameters(d_key: int, millions: int) -> None:
+    """Table 3, rows B, beside the 65 million of the base model."""
+    with torch.device("meta"):
+        base, narrow = (
+            Transformer(replace(PRESETS["base"], d_key=width), 37_000, 37_000)
+            for width in (0, d_key)
+        )
+    saved = base.num_parameters() - narrow.num_parameters()
+    assert saved / 1e6 == pytest.approx(65 - millions, abs=0.5)
+
+
+def test_heads_of_any_number_have_as_many_parameters() -> None:
+    """Table 3, rows A."""
+    assert len({small(heads=heads).num_parameters() for heads in (1, 2, 4, 8, 16)}) == 1
+
+
+def test_narrow_keys_leave_values_as_wide_as_they_were() -> None:
+    attention = small(d_key=3).encoder.layers[0].self_attention
+    widths = [getattr(attention, name).out_features for name in ("query", "key", "value")]
+    assert widths == [4 * 3, 4 * 3, 16]
+
+
+def test_experts_stand_in_every_block() -> None:
+    model, one = small(experts=3), small()
+    mixtures = [module for module in model.modules() if isinstance(module, MixtureOfExperts)]
+    assert len(mixtures) == len(model.encoder.layers) + len(model.decoder.layers)
+    feed_forward, gates = 2 * 16 * 24 + 24 + 16, 2 * 16 * 3
+    assert model.num_parameters() - one.num_parameters() == 4 * (2 * feed_forward + gates)
+
+
+def test_more_experts_to_visit_than_there_are_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"model.experts_top_k = 5 is more than model.experts ="):
+        TransformerConfig(experts=4, experts_top_k=5)
 
 
 @pytest.mark.parametrize(("heads", "fit"), [(7, 4), (512, 16), (3, 2)])

@@ -50,6 +50,16 @@ def test_the_norm_stands_where_the_papers_put_it(place: NormPlace, x: Tensor) ->
     torch.testing.assert_close(residual(x, torch.sin), expected)
 
 
+@pytest.mark.parametrize("place", ["post", "pre"])
+def test_without_its_input_a_residual_is_the_sublayer_and_the_norm(
+    place: NormPlace, x: Tensor
+) -> None:
+    residual = Residual(D, place, adds_input=False)
+    nn.init.normal_(residual.norm.weight)
+    expected = residual.norm(x.sin()) if place == "post" else residual.norm(x).sin()
+    torch.testing.assert_close(residual(x, torch.sin), expected)
+
+
 class Unchanged(nn.Module):
     """A norm that does nothing."""
 

@@ -55,8 +55,8 @@ def copy_attention(ours: MultiHead, theirs: nn.MultiheadAttention) -> None:
 
 def copy_encoder_block(ours: EncoderBlock, theirs: nn.TransformerEncoderLayer) -> None:
     copy_attention(ours.self_attention, theirs.self_attn)
-    copy_linear(ours.feed_forward.inner, theirs.linear1)
-    copy_linear(ours.feed_forward.outer, theirs.linear2)
+    copy_linear(ours.get_submodule("feed_forward.inner"), theirs.linear1)
+    copy_linear(ours.get_submodule("feed_forward.outer"), theirs.linear2)
     for residual, norm in zip(ours.residuals, (theirs.norm1, theirs.norm2), strict=True):
         copy_linear(residual.get_submodule("norm"), norm)
 
@@ -65,8 +65,8 @@ def copy_decoder_block(ours: DecoderBlock, theirs: nn.TransformerDecoderLayer) -
     assert ours.cross_attention is not None
     copy_attention(ours.self_attention, theirs.self_attn)
     copy_attention(ours.cross_attention, theirs.multihead_attn)
-    copy_linear(ours.feed_forward.inner, theirs.linear1)
-    copy_linear(ours.feed_forward.outer, theirs.linear2)
+    copy_linear(ours.get_submodule("feed_forward.inner"), theirs.linear1)
+    copy_linear(ours.get_submodule("feed_forward.outer"), theirs.linear2)
     norms = (theirs.norm1, theirs.norm2, theirs.norm3)
     for residual, norm in zip(ours.residuals, norms, strict=True):
         copy_linear(residual.get_submodule("norm"), norm)

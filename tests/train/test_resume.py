@@ -101,6 +101,9 @@ SYSTEMS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(
         d_model=16, heads=2, d_ff=16, encoder_layers=1, decoder_layers=1, dropout_ff=0.1
     ),
+    "experts": TransformerConfig(
+        d_model=16, heads=2, d_ff=8, encoder_layers=1, decoder_layers=1, experts=3
+    ),
     "bytenet": ByteNetConfig(
         d_model=16, max_dilation=2, encoder_sets=1, decoder_sets=1, dropout=0.2
     ),

@@ -10,11 +10,13 @@ import torch
 
 from regard.data.batching import Batch
 from regard.models.transformer import Transformer, TransformerConfig
+from regard.nn.penalty import gathering
 from regard.shapes import Tensor
 from regard.train import shards
 from regard.train.loss import Loss
 from regard.train.objective import batch_loss
 from regard.train.shards import Learned, Shards, learn
+from regard.train.tensors import TensorBatch
 from train_systems import make_batches
 
 VOCABULARY = 50
@@ -61,11 +63,44 @@ def test_parts_add_up_to_the_whole(batch: Batch, num_cores: int) -> None:
     torch.testing.assert_close(tensors(parts), tensors(whole), atol=1e-6, rtol=1e-4)
 
 
+EXPERTS = replace(CONFIG, experts=4, experts_balance=0.5, encoder_layers=2)
+
+
+def test_the_penalty_of_experts_counts_once_a_target_token(batch: Batch) -> None:
+    found = {}
+    for balance in (0.0, 0.5):
+        model = model_of(replace(EXPERTS, experts_balance=balance))
+        torch.manual_seed(2)
+        found[balance] = batch_loss(model, batch, 0.1)
+    model = model_of(EXPERTS)
+    torch.manual_seed(2)
+    with gathering() as penalties:
+        tensors = TensorBatch.of(batch, "cpu")
+        memory = model.encode(tensors.source, tensors.source_mask)
+        model.decode(memory, tensors.target_in, tensors.target_mask)
+    assert len(penalties) == 3
+    penalty = torch.stack(penalties).sum() * batch.target_mask.sum()
+    torch.testing.assert_close(
+        found[0.5].smoothed - found[0.0].smoothed, penalty, rtol=1e-3, atol=0.0
+    )
+    assert torch.equal(found[0.5].nll, found[0.0].nll)
+
+
+def test_the_penalty_of_experts_reaches_the_gate_through_recomputed_blocks(batch: Batch) -> None:
+    model = model_of(replace(EXPERTS, dropout=0.3))
+    usual = learned_in_parts(model, batch, 2)
+    model.recompute_blocks(True)
+    recomputed = learned_in_parts(model, batch, 2)
+    assert recomputed.smoothed == usual.smoothed
+    torch.testing.assert_close(tensors(recomputed), tensors(usual))
+
+
+@pytest.mark.parametrize("experts", [1, 4])
 @pytest.mark.parametrize("recomputes", [False, True])
 def test_the_same_seed_gives_the_same_bits_whichever_core_is_faster(
-    batch: Batch, recomputes: bool
+    batch: Batch, recomputes: bool, experts: int
 ) -> None:
-    model = model_of(replace(CONFIG, dropout=0.3))
+    model = model_of(replace(CONFIG, dropout=0.3, experts=experts))
     model.recompute_blocks(recomputes)
     first = learned_in_parts(model, batch, 2)
     for _ in range(5):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from regard.decoding.config import DecodingConfig
+from regard.errors import ConfigError
 from regard.models.transformer import TransformerConfig
 from regard.shapes import Tensor
 from regard.text.pair import TokeniserPair
@@ -19,6 +20,9 @@ class Parcel:
         decoding: how to search unless told otherwise.
         source_language: may be empty.
         target_language: likewise.
+
+    Raises:
+        ConfigError: no format here has a place for such a model.
     """
 
     model: TransformerConfig
@@ -27,3 +31,12 @@ class Parcel:
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     source_language: str = ""
     target_language: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("d_key", "residual", "experts"):
+            value, usual = getattr(self.model, name), getattr(TransformerConfig, name)
+            if value != usual:
+                raise ConfigError(
+                    f"model.{name} = {str(value).lower()}: neither Marian nor CTranslate2 knows "
+                    f"that; train with {str(usual).lower()}"
+                )

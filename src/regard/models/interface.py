@@ -98,7 +98,7 @@ class Seq2Seq(nn.Module, ABC, Generic[State]):
     Attributes:
         output: the last layer, hidden state → a score for every target token.
         is_divisible: whether a batch may be learned from in parts: no sentence's result depends
-            on another's, and all that is random comes from `regard.nn.dropout`.
+            on another's, and all that is random comes from the generator of `regard.nn.dropout`.
     """
 
     output: nn.Linear

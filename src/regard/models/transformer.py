@@ -7,6 +7,7 @@ target ─ Embedder ─ Decoder(causal self, cross to memory, feed-forward) ─ 
 from dataclasses import dataclass
 from typing import Annotated, Literal, cast
 
+from annotated_types import Ge, Le
 from torch import nn
 from typing_extensions import Doc
 
@@ -26,6 +27,7 @@ from regard.models.rows import Move
 from regard.models.words import embeddings, output_layer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Embedding
+from regard.nn.experts import MixtureOfExperts
 from regard.nn.feed_forward import Activation, FeedForward
 from regard.nn.norm import NORMS, NormKind
 from regard.nn.position import POSITIONS, Position, PositionKind
@@ -63,6 +65,19 @@ class TransformerConfig(ModelConfig):
         Doc("one matrix for source, target and output; for target and output; or three"),
     ] = "all"
     output_bias: Annotated[bool, Doc("add a learned number to every token's score")] = False
+    d_key: Annotated[
+        int, Ge(0), Le(65_536), Doc("width of a head's queries and keys; 0 is d_model / heads")
+    ] = 0
+    residual: Annotated[
+        bool, Doc("add what a sub-layer reads to what it says, or not, to see why")
+    ] = True
+    experts: Annotated[
+        Width, Doc("feed-forward networks that each position chooses from; 1 is no choice")
+    ] = 1
+    experts_top_k: Annotated[Width, Doc("how many of them a position visits")] = 2
+    experts_balance: Annotated[
+        float, Ge(0), Le(100), Doc("weight of the two losses that keep experts equally busy")
+    ] = 0.01
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads:
@@ -71,11 +86,17 @@ class TransformerConfig(ModelConfig):
                 f"model.heads = {self.heads} does not divide model.d_model = {self.d_model}; "
                 f"try {fit}"
             )
+        if 1 < self.experts < self.experts_top_k:
+            raise ConfigError(
+                f"model.experts_top_k = {self.experts_top_k} is more than model.experts = "
+                f"{self.experts}; try {self.experts}"
+            )
 
     def summary(self) -> str:
+        experts = f", {self.experts_top_k} of {self.experts} experts" if self.experts > 1 else ""
         return (
             f"{self.encoder_layers} + {self.decoder_layers} layers, {self.heads} heads, "
-            f"d_model {self.d_model:,}, d_ff {self.d_ff:,}"
+            f"d_model {self.d_model:,}, d_ff {self.d_ff:,}{experts}"
         )
 
     def products(self, vocabulary: int, source: int, target: int) -> int:
@@ -85,14 +106,22 @@ class TransformerConfig(ModelConfig):
             QKᵀ and αV                      2 n d a token       output layer   V d a token
 
         so a layer costs n · d² + n² · d up to constants: while the sentence is shorter than the
-        model is wide, attention itself is the cheap part (Vaswani et al. 2017, table 1).
+        model is wide, attention itself is the cheap part (Vaswani et al. 2017, table 1). With
+        d_key of their own, queries and keys have the width h d_key in place of d. With experts a
+        token takes k of them and a gate, d E.
         """
         d, f = self.d_model, self.d_ff
-        encoder = source * (4 * d * d + 2 * d * f) + 2 * source * source * d
+        keys = self.heads * self.d_key or d
+        feed_forward = 2 * d * f
+        if self.experts > 1:
+            feed_forward = self.experts_top_k * feed_forward + d * self.experts
+        both = d * (keys + d)  # keys and values of a token, or its query and what is made of it
+        look = keys + d  # one query at one key
+        encoder = source * (2 * both + feed_forward) + source * source * look
         # A causal query looks at (T + 1) / 2 keys in the mean.
-        self_attention = target * 4 * d * d + target * (target + 1) * d
-        cross_attention = (2 * target + 2 * source) * d * d + 2 * target * source * d
-        decoder = self_attention + cross_attention + target * 2 * d * f
+        self_attention = target * 2 * both + target * (target + 1) // 2 * look
+        cross_attention = (target + source) * both + target * source * look
+        decoder = self_attention + cross_attention + target * feed_forward
         layers = self.encoder_layers * encoder + self.decoder_layers * decoder
         return layers + target * vocabulary * d
 
@@ -149,7 +178,7 @@ class EncoderBlock(nn.Module):
         around_attention, around_feed_forward = self.residuals
         keys = mask[:, None, None, :]  # B 1 1 S
         x = around_attention(x, lambda x: self.self_attention(x, mask=keys), mask)
-        x = around_feed_forward(x, self.feed_forward, mask)
+        x = around_feed_forward(x, lambda x: self.feed_forward(x, mask), mask)
         return x
 
 
@@ -180,7 +209,7 @@ class DecoderBlock(nn.Module):
             keys = memory.mask[:, None, None, :]  # B 1 1 S
             cross = self.cross_attention
             x = around_cross[0](x, lambda x: cross(x, memory.states, keys), mask)
-        x = around_feed_forward(x, self.feed_forward, mask)
+        x = around_feed_forward(x, lambda x: self.feed_forward(x, mask), mask)
         return x
 
     def step(
@@ -343,12 +372,34 @@ class Transformer(Seq2Seq[DecoderState]):
 
 
 def _multi_head(config: TransformerConfig) -> MultiHead:
-    return MultiHead(config.d_model, config.heads, dropout=config.dropout_attention)
+    return MultiHead(
+        config.d_model,
+        config.heads,
+        d_key=config.d_key or None,
+        d_value=config.d_model // config.heads,
+        dropout=config.dropout_attention,
+    )
 
 
-def _feed_forward(config: TransformerConfig) -> FeedForward:
-    return FeedForward(config.d_model, config.d_ff, config.activation, config.dropout_ff)
+def _feed_forward(config: TransformerConfig) -> FeedForward | MixtureOfExperts:
+    if config.experts == 1:
+        return FeedForward(config.d_model, config.d_ff, config.activation, config.dropout_ff)
+    return MixtureOfExperts(
+        config.d_model,
+        config.d_ff,
+        config.experts,
+        config.experts_top_k,
+        balance=config.experts_balance,
+        activation=config.activation,
+        dropout=config.dropout_ff,
+    )
 
 
 def _residual(config: TransformerConfig) -> Residual:
-    return Residual(config.d_model, config.norm_place, config.norm, config.dropout)
+    return Residual(
+        config.d_model,
+        config.norm_place,
+        config.norm,
+        config.dropout,
+        adds_input=config.residual,
+    )

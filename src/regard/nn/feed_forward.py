@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from regard.nn.dropout import Dropout
-from regard.shapes import Float, Tensor
+from regard.shapes import Bool, Float, Tensor
 
 Activation = Literal["relu", "gelu", "swish"]
 
@@ -44,6 +44,8 @@ class FeedForward(nn.Module):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
 
-    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+    def forward(
+        self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"] | None = None
+    ) -> Float[Tensor, "B T D"]:
         y: Tensor = self.outer(self.dropout(self.activation(self.inner(x))))
         return y

@@ -23,6 +23,7 @@ class Residual(nn.Module):
         place: whether the normalisation comes after the sum or before the sub-layer.
         norm: over features or over the batch.
         dropout: probability of dropping an element of f's output.
+        adds_input: whether x is added at all; without it there is no path around f.
     """
 
     def __init__(
@@ -31,9 +32,12 @@ class Residual(nn.Module):
         place: NormPlace,
         norm: NormKind = "layer",
         dropout: float = 0.0,
+        *,
+        adds_input: bool = True,
     ) -> None:
         super().__init__()
         self.place = place
+        self.adds_input = adds_input
         self.norm = NORMS[norm](d_model)
         self.dropout = Dropout(dropout)
 
@@ -45,7 +49,10 @@ class Residual(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         """Apply the sub-layer; the mask tells a batch norm which positions are real."""
         if self.place == "pre":
-            y: Tensor = self.dropout.add(x, sublayer(self.norm(x, mask)))
-        else:
-            y = self.norm(self.dropout.add(x, sublayer(x)), mask)
+            return self._sum(x, sublayer(self.norm(x, mask)))
+        y: Tensor = self.norm(self._sum(x, sublayer(x)), mask)
         return y
+
+    def _sum(self, x: Tensor, y: Tensor) -> Tensor:
+        total: Tensor = self.dropout.add(x, y) if self.adds_input else self.dropout(y)
+        return total
