@@ -52,6 +52,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     build_trainer(run).train()
     shutil.copytree(ROOT / "recipes", tmp_path / "recipes")
     some = sentences()[:20]
+    for place, language in enumerate(("fr", "en")):
+        few = "".join(f"{pair[place]}\n" for pair in some[:2])
+        (tmp_path / f"valid.{language}").write_text(few, "utf-8")
     texts = {
         "fr": [source for source, _ in some],
         "en": [target for _, target in some],

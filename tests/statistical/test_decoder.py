@@ -82,7 +82,7 @@ def test_jumps_are_no_longer_than_the_limit(limit: int) -> None:
 
 
 @given(st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_every_word_is_translated_once_however_hard_the_pruning(data: st.DataObject) -> None:
     model = random_model(6)
     words = data.draw(st.lists(st.sampled_from(["f0", "f1", "f2", "new"]), min_size=1, max_size=9))
@@ -97,7 +97,7 @@ def test_every_word_is_translated_once_however_hard_the_pruning(data: st.DataObj
 
 
 @given(st.lists(st.sampled_from(["f0", "f1", "f2", "f3", "new"]), min_size=1, max_size=8))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_score_is_the_weighted_sum_of_the_features(words: list[str]) -> None:
     model = random_model(7)
     for each in decode(model, words, words, n_best=5):

@@ -69,7 +69,7 @@ def turned(corpus: Corpus) -> Corpus:
 
 def table_of(corpus: Corpus, **options: Any) -> dict[Pair, Phrase]:
     table = train_phrases(*corpus, **options)
-    found = {}
+    found: dict[Pair, Phrase] = {}
     for words in corpus[0]:
         for begin, end, phrases in table.matches(words):
             found |= {(tuple(words[begin:end]), each.tokens): each for each in phrases}

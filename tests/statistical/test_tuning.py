@@ -71,7 +71,7 @@ def test_climbing_never_ends_below_its_start(seed: int) -> None:
 def test_tuning_mends_weights_that_translate_badly() -> None:
     pairs = [
         (f"{f_who} {f_does} {f_what}.", f"{who} {does} {what}.")
-        for f_who, who in (("le chat", "the cat"), ("elle", "she"), ("Jane", "Jane"))
+        for f_who, who in (("le chat", "the cat"), ("elle", "she"))
         for f_does, does in (("voit", "sees"), ("aime", "likes"), ("cherche", "looks for"))
         for f_what, what in (("la gare", "the station"), ("un livre", "a book"))
     ]
@@ -94,7 +94,7 @@ def test_tuning_mends_weights_that_translate_badly() -> None:
 
     told: list[int] = []
     texts = [f for f, _ in pairs], [e for _, e in pairs]
-    tuned = tune(model, *texts, search=QUICK, rounds=4, n_best=40, progress=told.append)
+    tuned = tune(model, *texts, search=QUICK, rounds=4, n_best=20, progress=told.append)
     assert score(tuned) > score(bad) + 20
     assert told == list(range(1, told[-1] + 1))
 

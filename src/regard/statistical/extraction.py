@@ -162,4 +162,5 @@ def links_fit(
     allowed = np.zeros_like(inner)
     for number in range(LONGEST_PHRASE):
         allowed |= np.where(number < source_lengths, row << (number * ROW_BITS), 0)
-    return (inner & ~allowed) == 0
+    fits: Bool[np.ndarray, " N"] = (inner & ~allowed) == 0
+    return fits
