@@ -98,7 +98,7 @@ def test_a_run_is_looked_at_or_says_why_not(
     arguments = ["look", "Jane visite la gare.", "--model", str(trainer.run), "--device", "cpu"]
     code = main(arguments)
     captured = capsys.readouterr()
-    if open_run(trainer.run).config.model.arch == "seq2seq":
+    if open_run(trainer.run).config.model.arch in ("seq2seq", "bytenet"):
         assert code == 2
         assert "this model has no attention; there is nothing to look at" in captured.err
     else:
