@@ -68,6 +68,7 @@ VARIATIONS: dict[str, ModelConfig] = {
     "deep-att": DeepAttConfig(d_model=16, encoder_layers=3, decoder_layers=2, dropout=0.0),
     "gnmt": GNMTConfig(d_model=16, layers=4, dropout=0.0),
     "gnmt-shallow": GNMTConfig(d_model=16, layers=2, share_embeddings="none", dropout=0.0),
+    "gnmt-experts": GNMTConfig(d_model=16, experts=4, d_expert=8, dropout=0.0),
     "bytenet": BYTENET,
     "bytenet-as-long-as-the-source": replace(BYTENET, length_factor=1.0, decoder_sets=2),
     "bytenet-longer": replace(BYTENET, length_extra=3, kernel=5, share_embeddings="none"),

@@ -7,6 +7,10 @@ target ─ embedding ─ bottom LSTM, which attends ─ LSTM ─ LSTM + … ─ 
 Wu et al. 2016, "Google's Neural Machine Translation System", sections 3.1 and 3.2. Its length
 and coverage penalties are `decoding.penalty` and `lens.coverage`, its fine-tuning on rewards
 `train.reward`.
+
+With experts it is the translation model of Shazeer et al. 2017, "Outrageously Large Neural
+Networks", appendix E: a mixture of experts between the second and third layer of the encoder
+and between the first and second of the decoder.
 """
 
 from dataclasses import dataclass
@@ -22,6 +26,7 @@ from regard.models.interface import Memory, ModelConfig, Probability, Seq2Seq, S
 from regard.models.recurrent_state import RecurrentState
 from regard.models.words import Words, embeddings, output_layer
 from regard.nn.dropout import Dropout
+from regard.nn.experts import MixtureOfExperts, check_experts
 from regard.nn.recurrence import Bidirectional, Recurrence, cell_products
 from regard.nn.recurrent import LSTM
 from regard.shapes import Bool, Float, Int, Tensor
@@ -43,9 +48,25 @@ class GNMTConfig(ModelConfig):
     share_embeddings: Annotated[
         Sharing, Doc("one matrix for source, target and output; for target and output; or three")
     ] = "all"
+    experts: Annotated[
+        int, Ge(0), Le(65_536), Doc("feed-forward networks to choose from, each side; 0 is none")
+    ] = 0
+    experts_top_k: Annotated[Width, Doc("how many of them a position visits")] = 2
+    experts_balance: Annotated[
+        float, Ge(0), Le(100), Doc("weight of the two losses that keep experts equally busy")
+    ] = 0.01
+    d_expert: Annotated[Width, Doc("hidden width of an expert")] = 512
+
+    def __post_init__(self) -> None:
+        if self.experts:
+            check_experts(self.experts, self.experts_top_k)
 
     def summary(self) -> str:
-        return f"{self.layers} + {self.layers} residual layers of lstm, d_model {self.d_model:,}"
+        experts = f", {self.experts_top_k} of {self.experts} experts" if self.experts else ""
+        return (
+            f"{self.layers} + {self.layers} residual layers of lstm, d_model {self.d_model:,}"
+            f"{experts}"
+        )
 
     def products(self, vocabulary: int, source: int, target: int) -> int:
         d, above = self.d_model, self.layers - 2
@@ -53,7 +74,11 @@ class GNMTConfig(ModelConfig):
         encoder = source * (bottom + above * cell_products("lstm", d, d))
         attentive = attentive_products("lstm", d, d, d, d, source, target)
         decoder = target * (self.layers - 1) * cell_products("lstm", 2 * d, d)
-        return encoder + attentive + decoder + target * vocabulary * d
+        experts = 0
+        if self.experts:
+            visits = self.experts_top_k * 2 * d * self.d_expert
+            experts = (source + target) * (visits + d * self.experts)
+        return encoder + attentive + decoder + experts + target * vocabulary * d
 
 
 class GNMT(Seq2Seq[RecurrentState]):
@@ -66,7 +91,8 @@ class GNMT(Seq2Seq[RecurrentState]):
     step, to the encoder's top layer (equation 4), and the context a_i is read by every layer of
     the decoder: layer k reads [x_t^{k−1} ; a_t]. So only the bottom layer has to go step by
     step; the others run over the whole target by torch's kernel. Differs: the decoder starts
-    from zeros, of which the paper says nothing; layers are not spread over processors.
+    from zeros, of which the paper says nothing; layers are not spread over processors. Experts
+    are added to what they read.
 
     Args:
         config: its shape.
@@ -86,6 +112,7 @@ class GNMT(Seq2Seq[RecurrentState]):
         )
         self.decoder_bottom = AttentiveCell("lstm", d, d, d, d)
         self.decoder = nn.ModuleList(Recurrence(LSTM(2 * d, d)) for _ in range(above))
+        self.encoder_experts, self.decoder_experts = _experts(config), _experts(config)
         self.dropout = Dropout(config.dropout)
         self.output = output_layer(config, target)
 
@@ -94,6 +121,8 @@ class GNMT(Seq2Seq[RecurrentState]):
         for number, layer in enumerate(self.encoder, 2):
             m, _ = layer(self.dropout(x), mask=source_mask)
             x = _residual(number, x, m)
+            if number == 2:
+                x = self._ask(self.encoder_experts, x, source_mask)
         return Memory(x, source_mask)
 
     def decode(
@@ -101,6 +130,7 @@ class GNMT(Seq2Seq[RecurrentState]):
     ) -> Float[Tensor, "B T D"]:
         words = self.target(target)
         x, contexts = self.decoder_bottom(words, self.decoder_bottom.cell.start(words), memory)
+        x = self._ask(self.decoder_experts, x, target_mask)
         for number, layer in enumerate(self.decoder, 2):
             m, _ = layer(torch.cat([self.dropout(x), contexts], -1))
             x = _residual(number, x, m)
@@ -114,7 +144,7 @@ class GNMT(Seq2Seq[RecurrentState]):
     def step(self, state: RecurrentState, tokens: Int[Tensor, "R"]) -> Float[Tensor, "R D"]:
         pasts = zip(state.rows[::2], state.rows[1::2], strict=True)  # h, c of each layer
         after, context = self.decoder_bottom.step(self.target(tokens), next(pasts), state)
-        rows, x = [*after], after[0]
+        rows, x = [*after], self._ask(self.decoder_experts, after[0].unsqueeze(1)).squeeze(1)
         layers = cast("list[Recurrence]", list(self.decoder))
         for number, (layer, past) in enumerate(zip(layers, pasts, strict=True), 2):
             after = layer.step(torch.cat([x, context], -1), past)
@@ -125,6 +155,24 @@ class GNMT(Seq2Seq[RecurrentState]):
 
     def reorder(self, state: RecurrentState, rows: Int[Tensor, "B N"]) -> None:
         state.reorder(rows)
+
+    def _ask(
+        self, experts: MixtureOfExperts | None, x: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """What was read, and what the experts say of it, if there are any."""
+        return x if experts is None else self.dropout.add(x, experts(x, mask))
+
+
+def _experts(config: GNMTConfig) -> MixtureOfExperts | None:
+    if not config.experts:
+        return None
+    return MixtureOfExperts(
+        config.d_model,
+        config.d_expert,
+        config.experts,
+        config.experts_top_k,
+        balance=config.experts_balance,
+    )
 
 
 def _residual(number: int, x: Tensor, m: Tensor) -> Tensor:

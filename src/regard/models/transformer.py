@@ -27,7 +27,7 @@ from regard.models.rows import Move
 from regard.models.words import embeddings, output_layer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Embedding
-from regard.nn.experts import MixtureOfExperts
+from regard.nn.experts import MixtureOfExperts, check_experts
 from regard.nn.feed_forward import Activation, FeedForward
 from regard.nn.norm import NORMS, NormKind
 from regard.nn.position import POSITIONS, Position, PositionKind
@@ -86,11 +86,8 @@ class TransformerConfig(ModelConfig):
                 f"model.heads = {self.heads} does not divide model.d_model = {self.d_model}; "
                 f"try {fit}"
             )
-        if 1 < self.experts < self.experts_top_k:
-            raise ConfigError(
-                f"model.experts_top_k = {self.experts_top_k} is more than model.experts = "
-                f"{self.experts}; try {self.experts}"
-            )
+        if self.experts > 1:
+            check_experts(self.experts, self.experts_top_k)
 
     def summary(self) -> str:
         experts = f", {self.experts_top_k} of {self.experts} experts" if self.experts > 1 else ""

@@ -7,10 +7,23 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from regard.errors import ConfigError
 from regard.nn.dropout import Dropout, own_generator
 from regard.nn.feed_forward import ACTIVATIONS, Activation
 from regard.nn.penalty import add_penalty
 from regard.shapes import Bool, Float, Int, Tensor
+
+
+def check_experts(experts: int, top_k: int) -> None:
+    """Refuse a run file by which a position would visit more experts than there are.
+
+    Raises:
+        ConfigError: it would.
+    """
+    if top_k > experts:
+        raise ConfigError(
+            f"model.experts_top_k = {top_k} is more than model.experts = {experts}; try {experts}"
+        )
 
 
 class Chosen(NamedTuple):
