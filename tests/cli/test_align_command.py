@@ -1,6 +1,7 @@
 """`regard align`, as it is typed."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from regard.align.lexicon import Lexicon
 from regard.align.pharaoh import read_links, write_links
 from regard.cli.app import main
 from tests.align.toy_corpora import ToyCorpus, make_corpus, reversed_order
+
+Read = Callable[..., list[str]]
 
 CORPUS = make_corpus(150, reversed_order, seed=1)
 
@@ -219,6 +222,45 @@ def test_two_models_are_symmetrised(
     assert sorted(i for i, _ in found["reverse"]) == [0, 1, 2, 3]
 
 
+@pytest.fixture
+def read(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Read:
+    """Align a few pairs by a model, and read the links."""
+    source = write_lines(tmp_path / "s.txt", ["le chat était assis", "Jane visite un chat"])
+    target = write_lines(tmp_path / "t.txt", ["the cat sat", "Jane visits a cat"])
+    files = ["--source", str(source), "--target", str(target), "--model", str(run_folder)]
+
+    def read(*options: str) -> list[str]:
+        assert align(*files, *options) == 0
+        return lines_of(capsys)
+
+    return read
+
+
+def test_any_head_can_be_read(read: Read) -> None:
+    every = [read("--head", f"{layer}.{head}") for layer in (1, 2) for head in (1, 2, 3)]
+    assert len({tuple(lines) for lines in every}) > 1
+    assert read("--head", "mean") == read()
+
+
+def test_the_best_head_is_one_of_the_heads(read: Read, files: list[str]) -> None:
+    every = [read("--head", f"{layer}.{head}") for layer in (1, 2) for head in (1, 2, 3)]
+    assert read("--head", "best") in every
+    training = [word.replace("--", "--train-") for word in files]
+    assert read("--head", "best", *training) in every
+
+
+def test_shifting_reads_another_step(read: Read) -> None:
+    every = [f"{layer}.{head}" for layer in (1, 2) for head in (1, 2, 3)]
+    assert any(read("--head", head) != read("--head", head, "--shift") for head in every)
+
+
+def test_a_head_that_the_model_has_not_is_refused(
+    run_folder: Path, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert align(*files, "--model", str(run_folder), "--head", "3.1") == 2
+    assert "layer 3 does not exist; expected 1 to 2" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -232,6 +274,9 @@ def test_two_models_are_symmetrised(
         (["--symmetrise", "reverse", "--lexicon", "b"], "--lexicon is learned from source to"),
         (["--model", "a", "--train-source", "b", "--train-target", "c"], "--model learns nothing"),
         (["--model", "absent"], "absent: no such run folder"),
+        (["--head", "best"], "--head and --shift say how to read a model's attention"),
+        (["--shift"], "--head and --shift say how to read a model's attention"),
+        (["--model", "a", "--head", "3"], "--head 3: expected mean, best, or a layer and a head"),
         (["--method", "model4"], "Invalid value"),
         (["--gold", "absent"], "absent does not exist"),
         (["--lexicon", "absent/lexicon.npz"], "absent/lexicon.npz: cannot be written"),

@@ -94,6 +94,8 @@ def test_a_beam_can_be_chosen(run_folder: Path, capsys: pytest.CaptureFixture[st
         (["--heads", "--out", "map.json"], "a .json holds every head anyway"),
         (["--heads", "--layer", "1", "--out", "map.png"], "leave out --layer and --head"),
         (["--beam", "0"], "decoding.beam = 0"),
+        (["--word", "Jane"], "--context and --word go together"),
+        (["--word", "chat", "--context", "le chat"], 'septembre." has no word chat; it has: Jane'),
         (["--kind", "self"], "Invalid value"),
     ],
 )
@@ -109,3 +111,25 @@ def test_a_mistake_is_answered_in_one_line(
 def test_an_empty_sentence_is_refused(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert look(run_folder, sentence="  ") == 2
     assert "the sentence is empty" in capsys.readouterr().err
+
+
+def test_a_page_is_written_and_named(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "look.html"
+    assert look(run_folder, "--out", str(out)) == 0
+    assert str(out) in capsys.readouterr().out
+    page = out.read_text("utf-8")
+    assert "<attention-view>" in page and "<title>Jane visite" in page
+
+
+def test_a_word_is_compared_in_two_contexts(
+    run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--word", "Jane", "--context", "le chat visite Jane."]
+    assert look(run_folder, *options, "--json") == 0
+    cosines = json.loads(capsys.readouterr().out)["cosines"]
+    assert len(cosines) == 3  # before the first layer, after each of two
+    assert look(run_folder, *options) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in printed[1:]] == [f"{cosine:.3f}" for cosine in cosines]

@@ -83,7 +83,8 @@ class Attend(nn.Module):
     Every softmax over keys in this package goes through this module. `regard.lens.capture`
     sets `watcher` for as long as it is open; the explicit formula then runs and hands it the
     weights. Otherwise the scaled inner product takes PyTorch's fused kernel, which never
-    stores the T × S weights.
+    stores the T × S weights. `regard.lens.masking` sets `gates`, which scale what each head
+    gives; without them they cost nothing.
 
     Args:
         score: how well a key answers a query.
@@ -100,6 +101,7 @@ class Attend(nn.Module):
         self.window = window
         self.dropout = dropout
         self.watcher: Watcher | None = None
+        self.gates: Float[Tensor, "H"] | None = None
 
     def forward(
         self,
@@ -122,6 +124,18 @@ class Attend(nn.Module):
                 as keys.
             positions: where the queries stand, for a window.
         """
+        output = self._attend(query, keys, values, mask, is_causal, positions)
+        return output if self.gates is None else output * self.gates[:, None, None]
+
+    def _attend(
+        self,
+        query: Float[Tensor, "*B T Dq"],
+        keys: Float[Tensor, "*B S Dk"],
+        values: Float[Tensor, "*B S Dv"],
+        mask: Bool[Tensor, "*#B #T S"] | None,
+        is_causal: bool,
+        positions: Int[Tensor, "T"] | None,
+    ) -> Float[Tensor, "*B T Dv"]:
         if is_causal:
             assert mask is None, "a causal mask and another one are not combined here"
             assert query.shape[-2] == keys.shape[-2], "the fused kernel counts from the first key"

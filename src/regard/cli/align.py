@@ -1,7 +1,6 @@
 """`regard align`: which word translates which, by statistics or by a model's attention."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,11 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from regard.align.options import BOTH_DIRECTIONS, Method, Symmetrisation
+from regard.cli.align_attention import (
+    BEST,
+    MEAN,
+    Choosing,
+    Look,
+    align_by_attention,
+    check_head,
+    counted,
+)
+from regard.cli.progress import bar, warn
 from regard.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-
     from regard.align.error_rate import ErrorRate
     from regard.align.links import Links
     from regard.align.pharaoh import Gold
@@ -37,6 +44,8 @@ def align(
     symmetrise: Symmetrisation | None = None,
     model: Path | None = None,
     reverse_model: Path | None = None,
+    head: str = MEAN,
+    shift: Annotated[bool, Flag] = False,
     checkpoint: str | None = None,
     device: str = "auto",
     tokenised: Annotated[bool, Flag] = False,
@@ -65,6 +74,11 @@ def align(
         symmetrise: what becomes of the two directions.
         model: a run folder; its attention is read and nothing is learned.
         reverse_model: a run folder that translates the other way, to symmetrise with.
+        head: which attention of a model: mean, over all layers and heads; L.H, such as 3.2, one
+            head; best, the one that agrees most with the statistical aligner, on the training
+            text where it is given.
+        shift: read a target word's attention at the step that is fed it, not at the one that
+            writes it.
         checkpoint: best, averaged, last, or a folder's name such as step-500.
         device: auto, cpu, cuda or mps, for a model.
         tokenised: the words of source and target are what stands between spaces; otherwise
@@ -95,24 +109,33 @@ def align(
         raise ConfigError(
             "--lexicon is learned from source to target; leave out --model and --symmetrise reverse"
         )
-    if model is not None and train_source is not None:
-        raise ConfigError("--model learns nothing; leave out --train-source and --train-target")
+    check_head(head)
+    if model is None and (head != MEAN or shift):
+        raise ConfigError("--head and --shift say how to read a model's attention; add --model DIR")
+    if model is not None and head != BEST and train_source is not None:
+        raise ConfigError(
+            "--model learns nothing unless --head best; leave out --train-source, --train-target"
+        )
 
     cut = token_spans if tokenised else word_spans
     train_cut = token_spans if train_tokenised else word_spans
     texts = _Texts.read(source, target)
     expected = None if gold is None else _read_gold(gold, texts, cut, one_based, transpose)
+    more = _Texts([], [])
+    if train_source is not None and train_target is not None:
+        pairs = list(read_pairs((train_source, train_target)))
+        more = _Texts([pair.source for pair in pairs], [pair.target for pair in pairs])
     if model is None:
-        words = _counted(texts.sources, texts.targets, cut, keep_case)
-        learned: _Bitext = ([], []) if held_out else words
-        if train_source is not None and train_target is not None:
-            pairs = list(read_pairs((train_source, train_target)))
-            more = [pair.source for pair in pairs], [pair.target for pair in pairs]
-            sources, targets = _counted(*more, train_cut, keep_case)
-            learned = learned[0] + sources, learned[1] + targets
+        words = texts.words(cut, keep_case)
+        learned = ([], []) if held_out else words
+        sources, targets = more.words(train_cut, keep_case)
+        learned = learned[0] + sources, learned[1] + targets
         links = _by_statistics(words, learned, method, how, lexicon)
     else:
-        links = _by_attention(texts, model, reverse_model, how, cut, checkpoint, device)
+        known, known_cut = (more, train_cut) if more.sources else (texts, cut)
+        choosing = Choosing(known.both, known_cut, method, keep_case)
+        look = Look(head, shift, cut, choosing, checkpoint, device)
+        links = align_by_attention(texts.both, model, reverse_model, how, look)
     score = None if expected is None else error_rate(links, expected)
     if transpose:
         links = [transposed(each) for each in links]
@@ -132,6 +155,14 @@ class _Texts:
 
     sources: list[str]
     targets: list[str]
+
+    @property
+    def both(self) -> tuple[list[str], list[str]]:
+        return self.sources, self.targets
+
+    def words(self, cut: "Cut", keep_case: bool) -> _Bitext:
+        """The words of both sides, in the case they are counted in."""
+        return counted(self.sources, cut, keep_case), counted(self.targets, cut, keep_case)
 
     @classmethod
     def read(cls, source: Path, target: Path) -> "_Texts":
@@ -161,18 +192,6 @@ def _direction(
     return "forward"
 
 
-def _counted(
-    sources: Sequence[str], targets: Sequence[str], cut: "Cut", keep_case: bool
-) -> _Bitext:
-    """The words of both sides, in the case they are counted in."""
-
-    def words(text: str) -> list[str]:
-        found = [text[start:end] for start, end in cut(text)]
-        return found if keep_case else [word.lower() for word in found]
-
-    return [words(text) for text in sources], [words(text) for text in targets]
-
-
 def _by_statistics(
     words: _Bitext,
     learned: _Bitext,
@@ -187,13 +206,13 @@ def _by_statistics(
     from regard.align.training import Iteration
 
     iterations = model1.ITERATIONS + (hmm.ITERATIONS if method == "hmm" else 0)
-    with _bar() as bar:
+    with bar() as progress:
         num_directions = 1 if how in ("forward", "reverse") else 2
-        task = bar.add_task("learning", total=num_directions * iterations)
+        task = progress.add_task("learning", total=num_directions * iterations)
 
         def tell(done: Iteration) -> None:
             text = f"{done.model}, perplexity {done.perplexity:,.1f}"
-            bar.update(task, advance=1, description=text)
+            progress.update(task, advance=1, description=text)
 
         aligner = train_aligner(*learned, method=method, how=how, progress=tell)
     if lexicon is not None:
@@ -201,48 +220,8 @@ def _by_statistics(
         aligner.forward.lexicon.save(lexicon)
     num_long = sum(max(len(s), len(t)) > LONGEST for s, t in zip(*words, strict=True))
     if num_long:
-        _warn(f"{num_long:,} pairs of more than {LONGEST:,} words were not aligned")
+        warn(f"{num_long:,} pairs of more than {LONGEST:,} words were not aligned")
     return aligner.align(*words)
-
-
-def _by_attention(
-    texts: _Texts,
-    model: Path,
-    reverse_model: Path | None,
-    how: Symmetrisation,
-    cut: "Cut",
-    checkpoint: str | None,
-    device: str,
-) -> "list[Links]":
-    """Align by where a model looks, or two, one for each direction."""
-    from regard.align.links import transposed
-    from regard.align.symmetrise import symmetrise
-
-    def look(folder: Path, sources: list[str], targets: list[str]) -> "list[Links]":
-        from regard.api import load
-        from regard.lens.forced import forced_alignment
-
-        translator = load(folder, checkpoint=checkpoint, device=device, warn=_warn)
-        with _bar() as bar:
-            task = bar.add_task("reading", total=len(sources))
-            found = forced_alignment(
-                translator.models[0],
-                translator.tokenisers,
-                sources,
-                targets,
-                cut=cut,
-                progress=lambda num_done: bar.advance(task, num_done),
-            )
-        return [frozenset(alignment.links) for alignment in found]
-
-    forward = look(model, texts.sources, texts.targets)
-    if reverse_model is None:
-        return forward
-    reverse = look(reverse_model, texts.targets, texts.sources)
-    return [
-        symmetrise(there, transposed(back), how)
-        for there, back in zip(forward, reverse, strict=True)
-    ]
 
 
 def _read_gold(
@@ -314,20 +293,3 @@ def _print_score(score: "ErrorRate", num_pairs: int) -> None:
     rates = (f"{100 * rate:.1f} %" for rate in (score.aer, score.precision, score.recall))
     table.add_row(f"{num_pairs:,}", f"{score.num_links:,}", *rates)
     console.print(table)
-
-
-@contextmanager
-def _bar() -> "Iterator[Bar]":
-    """A progress bar on standard error, if somebody is there to see it."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        yield bar
-
-
-def _warn(line: str) -> None:
-    import sys
-
-    print(f"regard: {line}", file=sys.stderr)

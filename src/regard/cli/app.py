@@ -13,6 +13,7 @@ from regard.cli.convert import convert
 from regard.cli.data import app as data
 from regard.cli.demo import demo
 from regard.cli.distil import distil
+from regard.cli.heads import heads
 from regard.cli.info import info
 from regard.cli.look import look
 from regard.cli.new import new
@@ -34,6 +35,7 @@ COMMANDS = (
     translate,
     score,
     look,
+    heads,
     info,
     align,
     distil,

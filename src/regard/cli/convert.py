@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from regard.cli.progress import warn
+
 if TYPE_CHECKING:
     from regard.convert.parcel import Parcel
 
@@ -44,7 +46,7 @@ def convert(
             _write_run(parcel, target)
     print(f"{target}: {sum(t.numel() for t in parcel.tensors.values()):,} parameters")
     for line in _losses(parcel, to):
-        _warn(line)
+        warn(line)
 
 
 def _read(folder: Path, checkpoint: str | None) -> "Parcel":
@@ -76,7 +78,7 @@ def _read_run(folder: Path, checkpoint: str | None) -> "Parcel":
         raise ConfigError(
             f'{folder}: model.arch = "{run.config.model.arch}"; only a transformer is converted'
         )
-    model = load_model(run, choose_checkpoint(run, checkpoint, _warn))
+    model = load_model(run, choose_checkpoint(run, checkpoint, warn))
     return Parcel(
         model=run.config.model,
         tensors=model_tensors(model),
@@ -128,9 +130,3 @@ def _losses(parcel: "Parcel", to: Format) -> list[str]:
     if to != "regard" and parcel.decoding.coverage:
         lines.append("the other program has no coverage penalty; it ranks by length alone")
     return lines
-
-
-def _warn(line: str) -> None:
-    import sys
-
-    print(f"regard: {line}", file=sys.stderr)

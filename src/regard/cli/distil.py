@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from regard.cli.progress import warn
+
 Flag = Parameter(negative=())
 
 
@@ -53,7 +55,7 @@ def distil(
     require_absent(out, force=force)
     sources, references = _read(corpus, needs_target=with_original or nearest is not None)
     given = {"beam": beam, "penalty": penalty, "alpha": alpha}
-    translator = load(model, checkpoint=checkpoint, device=device, warn=_warn)
+    translator = load(model, checkpoint=checkpoint, device=device, warn=warn)
     kept = out[-1].with_name(f"{out[-1].name}.kept")
     console = Console(stderr=True)
     columns = *Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()
@@ -77,7 +79,7 @@ def distil(
     files = ", ".join(map(str, out))
     print(f"{files}: {count:,} pairs, {len(pairs):,} of them translated by the teacher")
     if len(pairs) < len(sources):
-        _warn(f"{len(sources) - len(pairs):,} sources were left out: too long, or no translation")
+        warn(f"{len(sources) - len(pairs):,} sources were left out: too long, or no translation")
 
 
 def _read(corpus: tuple[Path, ...], *, needs_target: bool) -> tuple[list[str], list[str]]:
@@ -96,9 +98,3 @@ def _read(corpus: tuple[Path, ...], *, needs_target: bool) -> tuple[list[str], l
     if not sources:
         raise DataError(f"{', '.join(map(str, corpus))}: no sentence to translate")
     return sources, references
-
-
-def _warn(line: str) -> None:
-    import sys
-
-    print(f"regard: {line}", file=sys.stderr)

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from regard.cli.progress import warn
+
 if TYPE_CHECKING:
+    from regard.api import Translator
     from regard.translation import SentenceTranslation
 
 Flag = Parameter(negative=())
@@ -27,6 +30,8 @@ def look(
     words: bool = True,
     checkpoint: str | None = None,
     beam: int | None = None,
+    context: str | None = None,
+    word: str | None = None,
     json: Annotated[bool, Flag] = False,
     device: str = "auto",
 ) -> None:
@@ -47,6 +52,8 @@ def look(
         words: between words; --no-words for pieces, start and end tokens included.
         checkpoint: best, averaged, last, or a folder's name such as step-500.
         beam: hypotheses kept at each step; 1 is greedy.
+        context: another sentence with the same word, to compare how the encoder sees it in both.
+        word: that word.
         json: print what a .json file would hold.
         device: auto, cpu, cuda or mps.
     """
@@ -61,7 +68,12 @@ def look(
     from regard.lens.terminal import show_alignment, show_heat_map
 
     _check_options(out, layer, head, heads)
-    translator = load(model, checkpoint=checkpoint, device=device, warn=_warn)
+    if (context is None) != (word is None):
+        raise ConfigError("--context and --word go together: a word, and where else it stands")
+    translator = load(model, checkpoint=checkpoint, device=device, warn=warn)
+    if context is not None and word is not None:
+        _show_contexts(translator, (sentence, context), word, json)
+        return
     options = {} if beam is None else {"beam": beam}
     translation = translator.translate(sentence, attention=True, split_sentences=False, **options)
     if not translation.sentences:
@@ -101,6 +113,23 @@ def look(
         show_alignment(console, found.alignment)
 
 
+def _show_contexts(
+    translator: "Translator", sentences: tuple[str, str], word: str, as_json: bool
+) -> None:
+    """Print how alike a word's vectors are, before the first layer and after each."""
+    from regard.lens.contexts import word_in_contexts
+
+    found = word_in_contexts(translator.models[0], translator.tokenisers.source, *sentences, word)
+    if as_json:
+        from json import dumps
+
+        print(dumps(found.to_json(), ensure_ascii=False))
+        return
+    print("layer  cosine")
+    for layer, cosine in enumerate(found.cosines):
+        print(f"{layer:5}  {cosine:6.3f}")
+
+
 def _check_options(out: Path | None, layer: int | None, head: int | None, heads: bool) -> None:
     """Refuse what cannot be done before a model is loaded."""
     from regard.errors import ConfigError
@@ -136,9 +165,3 @@ def _write_json(found: "SentenceTranslation", out: Path) -> None:
         out.write_text(_json(found) + "\n", "utf-8")
     except OSError as error:
         raise ConfigError(f"{out}: cannot be written ({error.strerror})") from None
-
-
-def _warn(line: str) -> None:
-    import sys
-
-    print(f"regard: {line}", file=sys.stderr)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from regard.cli.progress import warn
+
 if TYPE_CHECKING:
     from regard.api import Translator
     from regard.data.lenient import Mended
@@ -93,7 +95,7 @@ def translate(
     options |= {"sample": sample} if sample else {}
     options |= {"replace_unknown": True} if replace_unknown else {}
     options |= {"split_sentences": False} if whole_lines else {}
-    translator = load(model, checkpoint=checkpoint, device=device, warn=_warn)
+    translator = load(model, checkpoint=checkpoint, device=device, warn=warn)
     options |= {"prefix": prefix, "align": json}
     mended = Mended()
     if text is not None:
@@ -137,9 +139,9 @@ def _answer(
             num_done += len(chunk)
             bar.advance(task, len(chunk))
     if mended.summary():
-        _warn(mended.summary())
+        warn(mended.summary())
     if cut:
-        _warn(_cut_summary(cut, translator.max_pieces or 0))
+        warn(_cut_summary(cut, translator.max_pieces or 0))
 
 
 def _chunks(lines: Iterator[str]) -> Iterator[list[str]]:
@@ -192,7 +194,3 @@ def _write(translations: "list[Translation]", as_json: bool) -> None:
             # One line out for each line in, whatever the model writes.
             print(" ".join(without_controls(translation.text)[0].split()))
     sys.stdout.flush()
-
-
-def _warn(line: str) -> None:
-    print(f"regard: {line}", file=sys.stderr)
