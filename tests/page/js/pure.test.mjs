@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { readEvents } from "../../../src/regard/serve/page/js/api.js";
+import { ticks } from "../../../src/regard/serve/page/js/chart.js";
+import { Decoding } from "../../../src/regard/serve/page/js/decoding.js";
 import { fromHash, toHash } from "../../../src/regard/serve/page/js/hash.js";
 import { destination } from "../../../src/regard/serve/page/js/roving.js";
 import { merge, unitsOf } from "../../../src/regard/serve/page/js/units.js";
@@ -75,4 +78,49 @@ test("layer and head 0 are means", () => {
   const value = (layer, head) => chosen(kind, layer, head).values[0];
   assert.deepEqual([value(2, 1), value(1, 0), value(0, 2), value(0, 0)], [3, 1.5, 3, 2.5]);
   assert.equal(mean(heads).values[0], 2.5);
+});
+
+const node = (id, parent, piece, log_prob) => ({ id, parent, piece, probability: 0.5, log_prob, rivals: [] });
+
+test("a search is a tree with the best along the top", () => {
+  const decoding = new Decoding();
+  decoding.add({ sentence: 0, is_end: false, nodes: [node(1, 0, "a", -1), node(2, 0, "b", -2)] });
+  decoding.add({ sentence: 0, is_end: false, nodes: [node(3, 2, "c", -2.5), node(4, 1, "d", -3)] });
+  decoding.add({ sentence: 0, is_end: true, nodes: [node(5, 3, "</s>", -2.6)] });
+  decoding.end({ sentence: 0, endings: [{ text: "bc", score: -1, node: 5 }] });
+  assert.deepEqual(decoding.best().map(({ piece }) => piece), ["b", "c", "</s>"]);
+  assert.deepEqual([...decoding.lived()].sort(), [2, 3, 5]);
+  const places = Object.fromEntries(decoding.places().map(({ node: { piece }, step, lane }) => [piece, [step, lane]]));
+  assert.deepEqual(places, { b: [0, 0], c: [1, 0], "</s>": [2, 0], a: [0, 1], d: [1, 1] });
+});
+
+test("a lane is used again once it is free, and never by two at a time", () => {
+  const decoding = new Decoding();
+  for (let step = 0; step < 6; step++) {
+    decoding.add({ sentence: 0, is_end: false, nodes: [node(2 * step + 1, Math.max(2 * step - 1, 0), "x", -step), node(2 * step + 2, Math.max(2 * step - 1, 0), "y", -step - 1)] });
+  }
+  decoding.end({ sentence: 0, endings: [{ text: "", score: 0, node: 11 }] });
+  const places = decoding.places();
+  assert.equal(new Set(places.map(({ step, lane }) => `${step} ${lane}`)).size, 12);
+  assert.ok(Math.max(...places.map(({ lane }) => lane)) <= 2);
+});
+
+test("events are read whole, whatever way they are cut", () => {
+  const text = 'event: step\ndata: {"a": 1}\n\n: a comment\n\ndata: x\ndata: y\n\nevent: st';
+  const whole = readEvents(text);
+  assert.deepEqual(whole.events, [{ event: "step", data: '{"a": 1}' }, { event: "message", data: "x\ny" }]);
+  assert.equal(whole.rest, "event: st");
+  let waiting = "";
+  const found = [];
+  for (const char of text) {
+    const { events, rest } = readEvents(waiting + char);
+    found.push(...events);
+    waiting = rest;
+  }
+  assert.deepEqual(found, whole.events);
+});
+
+test("ticks are round and lie between the ends", () => {
+  assert.deepEqual(ticks(0, 100), [0, 20, 40, 60, 80, 100]);
+  assert.deepEqual(ticks(-0.3, 1.1), [0, 0.5, 1]);
 });

@@ -16,6 +16,7 @@
  * @typedef {{ kind: string, layer: number, head: number, words: boolean, specials: boolean, rollout: boolean, alone: boolean }} ViewState
  */
 import { style } from "regard/attention-style.js";
+import { group, press, toggle } from "regard/buttons.js";
 import { isDark, ramp } from "regard/colours.js";
 import { drawn, element } from "regard/dom.js";
 import { HeadGrid, nameOf } from "regard/head-grid.js";
@@ -172,6 +173,16 @@ export class AttentionView extends HTMLElement {
   }
 
   /**
+   * Light where the step that wrote a piece of the translation looked.
+   * @param {number} piece
+   */
+  light(piece) {
+    const row = this._rows.findIndex((unit) => unit.pieces.includes(piece));
+    const isWritten = this._wire?.kinds[this._state.kind].rows !== "source";
+    if (isWritten) this._point({ row: row < 0 ? null : row, column: null });
+  }
+
+  /**
    * The map as a picture.
    * @returns {Promise<Blob>}
    */
@@ -247,11 +258,13 @@ export class AttentionView extends HTMLElement {
     this._matrix = merge(matrix, this._rows, this._columns);
     const wasAmongHeads = this._grid.hasFocus;
     this._showControls(kinds, hasWords, kind.rollout !== null);
-    // Words and thumbnails are made anew only where others are due: a reader may be on one.
+    // Words and thumbnails are made anew only where others are due: a reader may be on one, and
+    // what is lit stays lit from head to head.
     const due = [state.kind, state.words, state.specials, isDark()].join();
-    if (due !== this._made) this._showSentences(packed.rows, packed.columns);
-    this._point(null);
-    if (due !== this._made) this._grid.draw(kind, this._rows, this._columns);
+    const isAnew = due !== this._made;
+    if (isAnew) this._showSentences(packed.rows, packed.columns);
+    this._point(isAnew ? null : this._lit);
+    if (isAnew) this._grid.draw(kind, this._rows, this._columns);
     this._made = due;
     this._grid.choose(state.layer, state.head);
     if (state.alone && wasAmongHeads) this._canvas.focus();
@@ -381,32 +394,6 @@ export class AttentionView extends HTMLElement {
     });
     return place;
   }
-}
-
-/**
- * @param {string} text
- * @param {() => void} act
- */
-function toggle(text, act) {
-  const button = element("button", { type: "button", class: "plain", text });
-  button.addEventListener("click", act);
-  return button;
-}
-
-/**
- * @param {string} name
- * @param {HTMLElement[]} buttons
- */
-function group(name, buttons) {
-  return element("span", { class: "choice", role: "group", "aria-label": name }, buttons);
-}
-
-/**
- * @param {HTMLElement} button
- * @param {boolean} isPressed
- */
-function press(button, isPressed) {
-  button.setAttribute("aria-pressed", String(isPressed));
 }
 
 customElements.define("attention-view", AttentionView);
