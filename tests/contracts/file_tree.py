@@ -1,9 +1,10 @@
-"""The file tree of the README, made from the first line of every module's docstring.
+"""The file tree of the README, made from the first line of what each module says of itself.
 
 python tests/contracts/file_tree.py     rewrites it
 """
 
 import ast
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -12,10 +13,15 @@ BEGIN, END = "<!-- file tree -->\n```\n", "```\n<!-- end of file tree -->\n"
 
 def file_tree() -> str:
     """One line a file, its name and what it is for."""
-    lines = []
+    lines: list[str] = []
+    shown = Path(".")
     package = ROOT / "src" / "regard"
-    for path in sorted(package.rglob("*.py"), key=lambda p: (p.parent != package, p.parts)):
+    modules = [*package.rglob("*.py"), *package.rglob("*.js")]
+    for path in sorted(modules, key=lambda p: (p.parent != package, p.parent, p.name)):
         place = path.relative_to(package)
+        if path.suffix == ".js" and place.parent != shown:
+            lines.append(f"{place.parent}/")
+        shown = place.parent
         is_room = path.name == "__init__.py"
         name = f"{place.parent}/" if is_room and place.parent != Path(".") else path.name
         indent = "" if is_room or place.parent == Path(".") else "  "
@@ -32,7 +38,11 @@ def readme_with(tree: str) -> str:
 
 
 def _summary(path: Path) -> str:
-    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    text = path.read_text("utf-8")
+    if path.suffix == ".js":
+        comment = re.search(r"/\*\*\s+(?:\* )?(.*?)(?: \*/)?\n", text)
+        return comment[1] if comment else ""
+    docstring = ast.get_docstring(ast.parse(text)) or ""
     return docstring.split("\n")[0]
 
 
