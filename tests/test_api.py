@@ -17,6 +17,7 @@ from safetensors.torch import load as parse
 import regard
 from regard.api import Translator, choose_checkpoint, load
 from regard.build import create_run, open_run
+from regard.decoding.trace import START, Node
 from regard.errors import ConfigError, ModelFileError
 from regard.lens.capture import capture
 from regard.sealed import sealing
@@ -358,3 +359,43 @@ def test_weights_that_do_not_fit_the_run_file_are_named(trained_run: Path, tmp_p
     shutil.copytree(trained_run / "best-60", other.folder / "best-60")
     with pytest.raises(ModelFileError, match=r"has shape \[32\], run.toml describes \[16\]"):
         load(other.folder)
+
+
+# ------------------------------------------------------------------------------ step by step
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4, "n_best": 4}], ids=str)
+def test_a_traced_sentence_is_the_untraced_one(
+    translator: Translator, options: dict[str, Any]
+) -> None:
+    config = replace(translator.decoding, **options)
+    (part,) = translator.plan(SENTENCE, config).parts
+    steps: list[tuple[Node, ...]] = []
+    found = translator.traced(part, config, steps.append)
+    assert found is not None
+    (untraced,) = translator.translate(SENTENCE, align=False, **options).sentences
+    assert [c.target for c in found.candidates] == [c.target for c in untraced.candidates]
+    told = {node.number: node for nodes in steps for node in nodes}
+    for candidate, node in zip(found.candidates, steps[-1], strict=True):
+        path = [node]
+        while path[-1].parent != START:
+            path.append(told[path[-1].parent])
+        tokens = [each.token for each in reversed(path)]
+        assert tokens == [*candidate.target.ids, translator.tokenisers.target.eos]
+
+
+def test_a_sentence_that_nobody_waits_for_is_not_translated(translator: Translator) -> None:
+    config = translator.decoding
+    parts = [part for text in OTHERS for part in translator.plan(text, config).parts]
+    wanted = translator.sentences(parts, config, is_wanted=lambda number: number % 2 == 0)
+    assert {number for batch in wanted for number in batch} == set(range(0, len(parts), 2))
+    told: list[tuple[Node, ...]] = []
+    assert translator.traced(parts[0], config, told.append, is_wanted=lambda _: False) is None
+    assert told == []
+
+
+def test_a_prefix_that_the_model_has_no_place_for_is_refused(translator: Translator) -> None:
+    short = Translator(translator.models, translator.tokenisers, translator.decoding)
+    short.max_positions = 4
+    with pytest.raises(ConfigError, match=r"the prefix has \d+ pieces, and the model takes 3 at"):
+        short.translate(SENTENCE, prefix="my friend my friend my friend")

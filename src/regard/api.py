@@ -1,8 +1,8 @@
 """What a notebook uses: `regard.load(folder).translate([...])`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, overload
 
@@ -13,9 +13,10 @@ from regard.build import Run, build_model, open_run
 from regard.config import changed
 from regard.decoding.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.request import Request, Specials
+from regard.decoding.request import Request, Specials, always
 from regard.decoding.search import decode_batch, draws_of, requests
 from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
+from regard.decoding.trace import Tell, Tracer
 from regard.errors import ConfigError, ModelFileError
 from regard.lens.capture import Capture, capture
 from regard.lens.coverage import rank_by_coverage
@@ -27,7 +28,7 @@ from regard.models.interface import Seq2Seq
 from regard.sealed import verify
 from regard.text.encoded import Encoded
 from regard.text.long import cut_long
-from regard.text.normal import Span, without_controls
+from regard.text.normal import without_controls
 from regard.text.pair import TokeniserPair
 from regard.text.sentences import Language, split_sentences
 from regard.train.checkpoint import (
@@ -38,19 +39,9 @@ from regard.train.checkpoint import (
     read_scores,
 )
 from regard.train.progress import Scores
-from regard.translation import Candidate, SentenceTranslation, Translation
+from regard.translation import Candidate, Plan, SentenceTranslation, Translation
 
 Progress = Callable[[int], None]
-
-
-@dataclass(slots=True)
-class _Plan:
-    """What will be translated of a text: spans of it, and each of them in pieces."""
-
-    text: str
-    spans: list[Span] = field(default_factory=list)
-    parts: list[Encoded] = field(default_factory=list)
-    num_cut: int = 0
 
 
 class Translator:
@@ -61,6 +52,7 @@ class Translator:
         tokenisers: of both languages, the same for all members.
         decoding: how to search unless told otherwise.
         source_language: for splitting sentences; may be empty.
+        target_language: for people; may be empty.
         max_pieces: of a source sentence; a longer one is translated in parts.
         max_positions: of a target sentence, its end included, where the model has no more.
     """
@@ -72,6 +64,7 @@ class Translator:
         decoding: DecodingConfig,
         source_language: str = "",
         *,
+        target_language: str = "",
         max_pieces: int | None = None,
         max_positions: int | None = None,
     ) -> None:
@@ -79,6 +72,7 @@ class Translator:
         self.tokenisers = tokenisers
         self.decoding = decoding
         self.source_language = source_language
+        self.target_language = target_language
         self.max_pieces = max_pieces
         self.max_positions = max_positions
         steppers: list[Stepper] = [ModelStepper(model) for model in self.models]
@@ -120,36 +114,110 @@ class Translator:
         """
         config = changed(self.decoding, options, "decoding")
         given = [texts] if isinstance(texts, str) else list(texts)
-        plans = [self._plan(text, config) for text in given]
+        plans = [self.plan(text, config) for text in given]
         sources = [part for plan in plans for part in plan.parts]
-        found = iter(self._sentences(sources, config, prefix, align, attention, progress))
-        translations = []
-        for text, plan in zip(given, plans, strict=True):
-            sentences = tuple(next(found) for _ in plan.parts)
-            joined = _joined(plan.text, plan.spans, sentences)
-            translations.append(Translation(text, joined, sentences, plan.num_cut))
+        found: dict[int, SentenceTranslation] = {}
+        for batch in self.sentences(
+            sources, config, prefix=prefix, align=align, attention=attention
+        ):
+            found |= batch
+            progress(len(batch))
+        ordered = iter(found[number] for number in range(len(sources)))
+        translations = [plan.join([next(ordered) for _ in plan.parts]) for plan in plans]
         return translations[0] if isinstance(texts, str) else translations
 
-    def _sentences(
+    def sentences(
         self,
         sources: Sequence[Encoded],
         config: DecodingConfig,
-        prefix: str,
+        *,
+        prefix: str = "",
+        align: bool = True,
+        attention: bool = False,
+        is_wanted: Callable[[int], bool] = always,
+    ) -> Iterator[dict[int, SentenceTranslation]]:
+        """Translate sentences, batch after batch, those of similar length together.
+
+        Args:
+            sources: what `plan` made of texts.
+            config: how to search.
+            prefix: what each translation must begin with.
+            align: whether to say which word came from which.
+            attention: whether to keep every layer and head of the attention.
+            is_wanted: whether anybody still waits for a sentence, given its number; one that is
+                not wanted ends early, or is left out.
+
+        Yields:
+            The sentences of a batch, by their number in `sources`.
+        """
+        yield from self._sentences(
+            self._stepper, sources, config, self.forced(prefix), align, attention, is_wanted
+        )
+
+    def traced(
+        self,
+        source: Encoded,
+        config: DecodingConfig,
+        tell: Tell,
+        *,
+        prefix: str = "",
+        num_rivals: int = 5,
+        is_wanted: Callable[[int], bool] = always,
+    ) -> SentenceTranslation | None:
+        """Translate one sentence and tell every step of the search as it is taken.
+
+        Args:
+            source: one of the parts that `plan` made of a text.
+            config: how to search.
+            tell: told the beginnings kept at each step, and at last the end of each candidate.
+            prefix: what the translation must begin with.
+            num_rivals: how many tokens are told that might have come instead.
+            is_wanted: as for `sentences`.
+
+        Returns:
+            What `sentences` gives without alignment; nothing if nobody waited from the start.
+        """
+        forced = self.forced(prefix)
+        tracer = Tracer(self._stepper, self._specials, tell, prefix=forced, num_rivals=num_rivals)
+        for found in self._sentences(tracer, [source], config, forced, False, False, is_wanted):
+            tell(tuple(tracer.end(each.target.ids) for each in found[0].candidates))
+            return found[0]
+        return None
+
+    def forced(self, prefix: str) -> list[int]:
+        """The tokens of a prefix.
+
+        Raises:
+            ConfigError: the model has no place for so many.
+        """
+        tokens = self.tokenisers.target.encode_ids([prefix])[0] if prefix else []
+        if self.max_positions is not None and len(tokens) >= self.max_positions:
+            raise ConfigError(
+                f"the prefix has {len(tokens):,} pieces, and the model takes "
+                f"{self.max_positions - 1:,} at most; shorten it"
+            )
+        return tokens
+
+    def _sentences(
+        self,
+        stepper: Stepper,
+        sources: Sequence[Encoded],
+        config: DecodingConfig,
+        forced: Sequence[int],
         align: bool,
         attention: bool,
-        progress: Progress,
-    ) -> list[SentenceTranslation]:
-        """Translate sentences, in order."""
-        forced = self.tokenisers.target.encode_ids([prefix])[0] if prefix else []
-        found: dict[int, SentenceTranslation] = {}
+        is_wanted: Callable[[int], bool],
+    ) -> Iterator[dict[int, SentenceTranslation]]:
         for request in requests(
             [source.ids for source in sources],
             self._specials,
             config,
             prefixes=[forced] * len(sources),
             device=self.models[0].output.weight.device,
+            is_wanted=is_wanted,
         ):
-            results = self._decode(self._within(request), config, align or attention)
+            found: dict[int, SentenceTranslation] = {}
+            results = self._decode(stepper, self._within(request), config, align or attention)
             for place, number in enumerate(request.numbers):
                 source = sources[number]
                 candidates = tuple(
@@ -166,11 +234,10 @@ class Translator:
                     _align(records, source, candidates[0].target) if align else None,
                     records[0] if attention else None,
                 )
-            progress(len(results))
-        return [found[number] for number in range(len(sources))]
+            yield found
 
     def _decode(
-        self, request: Request, config: DecodingConfig, is_watched: bool
+        self, stepper: Stepper, request: Request, config: DecodingConfig, is_watched: bool
     ) -> list[list[tuple[Hypothesis, list[Capture]]]]:
         """For each sentence its hypotheses, best first, and what the models looked at.
 
@@ -186,7 +253,7 @@ class Translator:
             with ExitStack() as stack:
                 watched = self.models if is_watched else []
                 seen = [stack.enter_context(capture(model)) for model in watched]
-                results = decode_batch(self._stepper, request, self._specials, draw)
+                results = decode_batch(stepper, request, self._specials, draw)
             for place, hypotheses in enumerate(results):
                 if has_coverage:
                     ranked = rank_by_coverage(hypotheses, seen, lengths[place], config.coverage)
@@ -218,7 +285,7 @@ class Translator:
             seen, best, place, (*source.pieces, source_end), (*target.pieces, target_end)
         )
 
-    def _plan(self, given: str, config: DecodingConfig) -> _Plan:
+    def plan(self, given: str, config: DecodingConfig) -> Plan:
         """The sentences of a text, or their parts; none where it is empty."""
         text = "\n".join(without_controls(line)[0] for line in given.split("\n"))
         language = next((x for x in get_args(Language) if x == self.source_language), None)
@@ -229,7 +296,7 @@ class Translator:
             start = text.find(stripped)
             sentences = [(start, start + len(stripped))] if stripped else []
         tokeniser = self.tokenisers.source
-        plan = _Plan(text)
+        plan = Plan(given, text)
         for start, end in sentences:
             whole = tokeniser.encode(text[start:end])
             if self.max_pieces is None or len(whole.ids) <= self.max_pieces:
@@ -292,6 +359,7 @@ def load(
         runs[0].tokenisers,
         first.decoding,
         first.data.source_language,
+        target_language=first.data.target_language,
         # Training saw none longer, and the end of a sentence takes a position too.
         max_pieces=min(
             [
@@ -366,15 +434,3 @@ def _align(
     """The word alignment that the mean cross-attention suggests; none without such."""
     crosses = [record.mean("cross") for record in records if "cross" in record.weights]
     return align_words(torch.stack(crosses).mean(0), target, source) if crosses else None
-
-
-def _joined(text: str, spans: Sequence[Span], sentences: Sequence[SentenceTranslation]) -> str:
-    """The translations with the white space that stood between their sources."""
-    parts: list[str] = []
-    end = None
-    for (start, next_end), sentence in zip(spans, sentences, strict=True):
-        if end is not None:
-            parts.append(text[end:start])
-        parts.append(sentence.text)
-        end = next_end
-    return "".join(parts)

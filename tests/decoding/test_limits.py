@@ -1,5 +1,7 @@
 """What is fixed about a target: its longest length, its beginning, and what may never come."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from regard.decoding.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.search import decode, decode_batch
+from regard.decoding.search import decode, decode_batch, requests
 from regard.errors import ConfigError
 from tests.decoding.steppers import (
     BOS,
@@ -140,3 +142,33 @@ def test_a_sample_may_be_drawn_more_often_than_the_beam_is_wide() -> None:
 
 def test_the_log_probability_of_a_hypothesis_is_the_sum_over_its_tokens() -> None:
     assert Hypothesis((4,), -1.0, (-0.5, -1.5), (0, 0)).log_prob == -2.0
+
+
+@methods
+def test_a_sentence_that_nobody_waits_for_ends_and_changes_no_other(
+    config: DecodingConfig,
+) -> None:
+    stepper = TableStepper(random_table(3, sharpness=0.3))
+    asked = request([[4], [5], [4, 5]], 9, [(), (4, 4, 4), ()])
+    steps = 0
+
+    def is_wanted(number: int) -> bool:
+        nonlocal steps
+        steps += number == 1
+        return number != 1 or steps < 3
+
+    patient = decode_batch(stepper, asked, SPECIALS, config)
+    found = decode_batch(stepper, replace(asked, is_wanted=is_wanted), SPECIALS, config)
+    assert steps == 3
+    for number in (0, 2):  # rows of the state move up when a sentence leaves
+        assert [(h.tokens, h.log_probs) for h in found[number]] == [
+            (h.tokens, h.log_probs) for h in patient[number]
+        ]
+    assert {hypothesis.tokens for hypothesis in found[1]} == {(4, 4)}
+
+
+def test_a_batch_that_nobody_waits_for_is_not_begun() -> None:
+    config = DecodingConfig(batch_tokens=6)
+    sources = [[4] * 5, [5] * 4, [4]]
+    left = [r.numbers for r in requests(sources, SPECIALS, config, is_wanted=lambda n: n != 1)]
+    assert left == [(0,), (2,)]

@@ -1,6 +1,6 @@
 """What a search is asked: a batch of sources, and what is fixed about their targets."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +17,11 @@ class Specials:
     eos: int
 
 
+def always(number: int) -> bool:
+    """Somebody waits for every sentence."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A batch of sentences to decode together.
@@ -28,6 +33,8 @@ class Request:
         prefixes: tokens each target must begin with; empty for a free one.
         numbers: which sentence of the whole job each is; sampling draws by it, so that a
             sample does not depend on the batch.
+        is_wanted: whether anybody still waits for a sentence, given its number. One that nobody
+            waits for ends at the next step, so that the others have the machine to themselves.
     """
 
     source: Int[Tensor, "B S"]
@@ -35,6 +42,7 @@ class Request:
     max_lengths: tuple[int, ...]
     prefixes: tuple[tuple[int, ...], ...]
     numbers: tuple[int, ...]
+    is_wanted: Callable[[int], bool] = always
 
     @classmethod
     def pad(
@@ -45,6 +53,7 @@ class Request:
         numbers: Sequence[int],
         specials: Specials,
         device: torch.device | str = "cpu",
+        is_wanted: Callable[[int], bool] = always,
     ) -> "Request":
         """Pad sources to one length; each gets its end token."""
         width = max(map(len, sources)) + 1
@@ -60,6 +69,7 @@ class Request:
             tuple(max(n, len(p) + 1) for n, p in zip(max_lengths, prefixes, strict=True)),
             tuple(tuple(p) for p in prefixes),
             tuple(numbers),
+            is_wanted,
         )
 
     def allowed(
@@ -72,7 +82,7 @@ class Request:
         """Rule out what may not come next: log-probability −∞. Changes `log_probs` in place.
 
         Padding and the start token never come; a forced prefix leaves one token; at the last
-        step a sentence may take, only the end is left.
+        step a sentence may take, and when nobody wants it any more, only the end is left.
 
         Args:
             log_probs: B N V, the rows of each sentence.
@@ -84,7 +94,9 @@ class Request:
         log_probs[..., specials.bos] = -torch.inf
         for i, sentence in enumerate(sentences):
             prefix = self.prefixes[sentence]
-            if step < len(prefix):
+            if not self.is_wanted(self.numbers[sentence]):
+                _leave_only(log_probs[i], specials.eos)
+            elif step < len(prefix):
                 _leave_only(log_probs[i], prefix[step])
             elif step == self.max_lengths[sentence] - 1:
                 _leave_only(log_probs[i], specials.eos)

@@ -1,6 +1,6 @@
 """A whole job: many sentences, decoded in batches, answered in order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import torch
@@ -10,7 +10,7 @@ from regard.decoding.config import DecodingConfig
 from regard.decoding.greedy import greedy_search
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.penalty import length_penalty
-from regard.decoding.request import Request, Specials
+from regard.decoding.request import Request, Specials, always
 from regard.decoding.sample import sample
 from regard.decoding.stepper import Stepper
 
@@ -63,6 +63,7 @@ def requests(
     *,
     prefixes: Sequence[Sequence[int]] | None = None,
     device: torch.device | str = "cpu",
+    is_wanted: Callable[[int], bool] = always,
 ) -> Iterator[Request]:
     """Sentences of any number and length as batches of similar length.
 
@@ -72,9 +73,14 @@ def requests(
         config: how to search; it also sets how long a target may become.
         prefixes: tokens each target must begin with.
         device: where the model lives.
+        is_wanted: whether anybody still waits for a sentence, given its number; the sentences
+            of a batch that has not begun are left out.
     """
     prefixes = prefixes or [()] * len(sources)
-    for numbers in batches_by_budget([len(s) + 1 for s in sources], config.batch_tokens):
+    for batch in batches_by_budget([len(s) + 1 for s in sources], config.batch_tokens):
+        numbers = [n for n in batch if is_wanted(n)]
+        if not numbers:
+            continue
         yield Request.pad(
             [sources[n] for n in numbers],
             [config.max_length(len(sources[n]) + 1) for n in numbers],
@@ -82,6 +88,7 @@ def requests(
             numbers,
             specials,
             device,
+            is_wanted,
         )
 
 
