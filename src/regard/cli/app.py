@@ -18,6 +18,7 @@ from regard.cli.info import info
 from regard.cli.look import look
 from regard.cli.new import new
 from regard.cli.score import score
+from regard.cli.serve import serve
 from regard.cli.train import train
 from regard.cli.translate import translate
 from regard.cli.verify_resume import verify_resume
@@ -36,6 +37,7 @@ COMMANDS = (
     score,
     look,
     heads,
+    serve,
     info,
     align,
     distil,

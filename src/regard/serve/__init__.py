@@ -1,0 +1,1 @@
+"""The HTTP API: translations, what the model looked at, and the page that shows both."""

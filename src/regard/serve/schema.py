@@ -1,0 +1,287 @@
+"""What travels: the requests and answers of every route, as the OpenAPI document shows them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Language = Annotated[str, Field(max_length=35, description="a code such as fr")]
+Source = Annotated[str, Field(max_length=35, description='a code such as fr, or "auto"')]
+Target = Annotated[
+    str | None, Field(max_length=35, description="a code; needed unless only one fits")
+]
+ModelName = Annotated[
+    str | None, Field(max_length=64, description="of GET /models; else by the languages")
+]
+ApiKey = Annotated[
+    str | None, Field(max_length=1000, description="or the header Authorization: Bearer")
+]
+Beam = Annotated[int | None, Field(ge=1, description="1 is greedy; else the model's own")]
+Prefix = Annotated[
+    str, Field(max_length=2000, description="what each sentence's translation must begin with")
+]
+
+
+class Strict(BaseModel):
+    """No field that is not known, no type taken for another."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _examples(*examples: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
+
+# ------------------------------------------------------------------------------ requests
+
+
+class TranslateRequest(Strict):
+    """LibreTranslate's fields, and four of our own: model, beam, prefix, details."""
+
+    model_config = _examples(
+        {"q": "Jane visite l'Afrique en septembre.", "source": "fr", "target": "en"},
+        {"q": ["Où est la gare ?", "Merci."], "target": "en", "alternatives": 2},
+    )
+
+    q: str | list[str] = Field(description="a text or several, sentences or paragraphs")
+    source: Source = "auto"
+    target: Target = None
+    format: Literal["text", "html"] = Field(default="text", description="html: tags are kept")
+    alternatives: int = Field(default=0, ge=0, description="how many other translations to give")
+    api_key: ApiKey = None
+    model: ModelName = None
+    beam: Beam = None
+    prefix: Prefix = ""
+    details: bool = Field(default=False, description="sentences, pieces, scores and word alignment")
+
+
+class OneText(Strict):
+    """What /attend and /translate/stream have in common."""
+
+    q: str = Field(description="a text; each of its sentences is looked at")
+    source: Source = "auto"
+    target: Target = None
+    api_key: ApiKey = None
+    model: ModelName = None
+    beam: Beam = None
+    prefix: Prefix = ""
+
+
+class AttendRequest(OneText):
+    """A text whose attention is wanted."""
+
+    model_config = _examples({"q": "Jane visite l'Afrique en septembre.", "beam": 4})
+
+    floats: bool = Field(default=False, description="the weights as numbers too, not only packed")
+
+
+class StreamRequest(OneText):
+    """A text whose decoding is to be followed."""
+
+    model_config = _examples({"q": "Où est la gare ?", "beam": 4, "alternatives": 3, "rivals": 5})
+
+    alternatives: int = Field(default=0, ge=0, description="how many other ends to give; see beam")
+    rivals: int = Field(
+        default=5, ge=0, le=50, description="tokens told that might have come instead"
+    )
+
+
+class DetectRequest(Strict):
+    """A text whose language is wanted."""
+
+    model_config = _examples({"q": "Où est la gare ?"})
+
+    q: str
+    api_key: ApiKey = None
+
+
+# ------------------------------------------------------------------------------ answers
+
+
+class ErrorAnswer(BaseModel):
+    """Any status from 400 on."""
+
+    model_config = _examples({"error": "target: 'xx' is not served here; there is: en"})
+
+    error: str
+
+
+class Detection(BaseModel):
+    """A language and how sure it is, in percent."""
+
+    model_config = _examples({"language": "fr", "confidence": 99.6})
+
+    language: str
+    confidence: float = Field(ge=0, le=100)
+
+
+class Sentence(BaseModel):
+    """A sentence and its translation."""
+
+    source: str
+    text: str
+    score: float = Field(description="log-probability over length penalty")
+    log_probs: list[float] = Field(description="of each piece and, last, of the end")
+    source_pieces: list[str]
+    pieces: list[str]
+    source_words: list[str] = []
+    words: list[str] = []
+    alignment: list[tuple[int, int]] = Field(default=[], description="(source word, target word)")
+
+
+class Detail(BaseModel):
+    """A text, sentence by sentence."""
+
+    text: str
+    score: float
+    num_cut: int = Field(description="sentences too long for the model, translated in parts")
+    sentences: list[Sentence]
+
+
+class TranslateAnswer(BaseModel):
+    """A list for a list, and one for one."""
+
+    model_config = _examples(
+        {"translatedText": "Jane visits Africa in September.", "model": "mine"},
+    )
+
+    translatedText: str | list[str]  # noqa: N815 LibreTranslate's name
+    model: str
+    detectedLanguage: Detection | list[Detection] | None = Field(  # noqa: N815
+        default=None, description='where source was "auto"'
+    )
+    alternatives: list[str] | list[list[str]] | None = Field(
+        default=None, description="if asked for"
+    )
+    details: list[Detail] | None = Field(default=None, description="if asked for, one a text")
+
+
+class AttendedSentence(Sentence):
+    """A sentence and where the model looked while it translated it."""
+
+    attention: dict[str, Any] = Field(description="as `regard.lens.wire` packs it")
+    floats: dict[str, Any] | None = Field(
+        default=None, description="pieces, and for encoder, decoder and cross the weights L H T S"
+    )
+
+
+class AttendAnswer(BaseModel):
+    """One record of attention a sentence."""
+
+    text: str
+    model: str
+    sentences: list[AttendedSentence]
+
+
+class LanguageAnswer(BaseModel):
+    """A language, and those that it can be translated into."""
+
+    model_config = _examples({"code": "fr", "name": "French", "targets": ["en"]})
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+class ModelAnswer(BaseModel):
+    """A model that is served."""
+
+    model_config = _examples(
+        {
+            "name": "mine",
+            "source": "fr",
+            "target": "en",
+            "parameters": 1_500_000,
+            "beam": 4,
+            "max_pieces": 100,
+        }
+    )
+
+    name: str
+    source: str
+    target: str
+    parameters: int
+    beam: int = Field(description="unless a request says otherwise")
+    max_pieces: int | None = Field(description="a longer sentence is translated in parts")
+
+
+class HealthAnswer(BaseModel):
+    """Whether every model works."""
+
+    model_config = _examples({"status": "ok", "version": "0.1.0", "models": 1, "waiting": 0})
+
+    status: Literal["ok", "failing"]
+    version: str
+    models: int
+    waiting: int = Field(description="requests that are not answered yet")
+
+
+class SettingsLanguage(BaseModel):
+    code: str
+    name: str
+
+
+class SettingsLanguages(BaseModel):
+    source: SettingsLanguage
+    target: SettingsLanguage
+
+
+class SettingsAnswer(BaseModel):
+    """What LibreTranslate's clients ask before they show themselves; the names are its."""
+
+    apiKeys: bool  # noqa: N815
+    charLimit: int  # noqa: N815
+    filesTranslation: bool  # noqa: N815
+    frontendTimeout: int  # noqa: N815
+    keyRequired: bool  # noqa: N815
+    language: SettingsLanguages
+    suggestions: bool
+    supportedFilesFormat: list[str]  # noqa: N815
+
+
+# ------------------------------------------------------------------------------ events
+
+
+class RivalEvent(BaseModel):
+    """A piece that might have come."""
+
+    piece: str
+    probability: float
+
+
+class NodeEvent(BaseModel):
+    """A beginning that the search kept; see `regard.decoding.trace`."""
+
+    id: int
+    parent: int = Field(description="0 is the start")
+    piece: str
+    probability: float = Field(description="of the piece, given what stands before it")
+    log_prob: float = Field(description="of the whole beginning")
+    rivals: list[RivalEvent]
+
+
+class StepEvent(BaseModel):
+    """`event: step`: the beginnings kept, best first. At the end of a sentence its ends."""
+
+    sentence: int
+    step: int
+    text: str = Field(description="the best beginning so far")
+    is_end: bool
+    nodes: list[NodeEvent]
+
+
+class Ending(BaseModel):
+    """A finished sentence: its text, its score, and the node in which it ended."""
+
+    text: str
+    score: float
+    node: int
+
+
+class SentenceEvent(BaseModel):
+    """`event: sentence`: a sentence is done; the best ending comes first."""
+
+    sentence: int
+    source: str
+    source_pieces: list[str]
+    pieces: list[str]
+    endings: list[Ending]
