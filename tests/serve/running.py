@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -84,11 +85,14 @@ def running(
     limits: Limits | None = None,
     keys: Keys | None = None,
     origins: tuple[str, ...] = (),
+    send_buffer: int | None = None,
 ) -> Iterator[Running]:
-    """Serve in a thread until the block ends."""
+    """Serve in a thread until the block ends; the kernel keeps `send_buffer` bytes to be sent."""
     limits = limits or Limits()
     shelf = Shelf([Served(name, Worker(each, limits)) for name, each in models.items()])
     listening = bind("127.0.0.1", 0)
+    if send_buffer is not None:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
     address = address_of(listening)
     server = build_server(shelf, keys or Keys(), limits, origins)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))

@@ -51,15 +51,15 @@ def serve(
     limits = limits or Limits()
     folders = named_folders(model)
     keys = read_keys(api_key_file) if api_key_file else Keys()
-    listening = bind(host, port)
-    shelf = load_shelf(folders, limits, device=device, warn=_warn)
-    if not keys.are_required and not host.startswith(LOOPBACK):
-        _warn(f"{host} can be reached by others, and there are no keys; see --api-key-file")
-    for each in shelf:
-        print(f"{each.name}: {each.source or '?'} → {each.target or '?'}")
-    print(f"serving on {address_of(listening)}", flush=True)
-    log_to(sys.stderr)
-    build_server(shelf, keys, limits, cors_origin).run([listening])
+    with bind(host, port) as listening:
+        shelf = load_shelf(folders, limits, device=device, warn=_warn)
+        if not keys.are_required and not host.startswith(LOOPBACK):
+            _warn(f"{host} can be reached by others, and there are no keys; see --api-key-file")
+        for each in shelf:
+            print(f"{each.name}: {each.source or '?'} → {each.target or '?'}")
+        print(f"serving on {address_of(listening)}", flush=True)
+        log_to(sys.stderr)
+        build_server(shelf, keys, limits, cors_origin).run([listening])
 
 
 def _warn(line: str) -> None:

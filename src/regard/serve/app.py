@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.middleware.cors import CORSMiddleware
@@ -17,24 +16,10 @@ from regard.serve.looking import attend_routes
 from regard.serve.metrics import Metrics
 from regard.serve.page import FOLDER, INDEX, PageFile, read_page, security_headers
 from regard.serve.refusal import Refusal
-from regard.serve.schema import ErrorAnswer
 from regard.serve.translating import translate_routes
 
 API_VERSION = "1.0"
 """The first digit changes when a client would have to, the second when something is added."""
-
-_REASONS = {
-    400: "The body is malformed, or asks for what is not served.",
-    403: "The API key is missing or not known.",
-    404: "There is no such model.",
-    413: "Too much at once.",
-    415: "The body is neither JSON nor a form.",
-    429: "Too many requests wait; see Retry-After.",
-    503: "There was no answer in time; see Retry-After.",
-}
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorAnswer, "description": reason} for status, reason in _REASONS.items()
-}
 
 
 def create_app(desk: Desk, *, origins: Sequence[str] = (), folder: Path = FOLDER) -> Guard:
@@ -64,11 +49,14 @@ def create_app(desk: Desk, *, origins: Sequence[str] = (), folder: Path = FOLDER
     )
     metrics = Metrics()
     page = read_page(folder)
-    app.include_router(translate_routes(desk), responses=ERRORS)
-    app.include_router(attend_routes(desk), responses=ERRORS)
-    app.include_router(language_routes(desk))
-    app.include_router(status_routes(desk, metrics))
-    app.include_router(_page_routes(page))
+    for routes in (
+        translate_routes(desk),
+        attend_routes(desk),
+        language_routes(desk),
+        status_routes(desk, metrics),
+        _page_routes(page),
+    ):
+        app.include_router(routes)
     if origins:
         app.add_middleware(
             CORSMiddleware,

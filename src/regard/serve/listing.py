@@ -17,6 +17,7 @@ from regard.serve.schema import (
     SettingsAnswer,
     SettingsLanguage,
     SettingsLanguages,
+    refusals,
 )
 from regard.text.detect import detect
 
@@ -33,7 +34,11 @@ def language_routes(desk: Desk) -> APIRouter:
             for code, targets in desk.shelf.languages().items()
         ]
 
-    @router.post("/detect", openapi_extra=body_schema(DetectRequest))
+    @router.post(
+        "/detect",
+        responses=refusals(400, 403, 413, 415),
+        openapi_extra=body_schema(DetectRequest),
+    )
     async def detect_language(request: Request) -> list[Detection]:
         """The languages a text may be in, of those that are served, most probable first."""
         asked = await read_body(request, DetectRequest)
@@ -96,7 +101,7 @@ def status_routes(desk: Desk, metrics: Metrics) -> APIRouter:
             waiting=sum(each.worker.num_waiting for each in desk.shelf),
         )
 
-    @router.get("/metrics", response_class=PlainTextResponse)
+    @router.get("/metrics", response_class=PlainTextResponse, responses=refusals(403))
     async def numbers(request: Request) -> Response:
         """Counters for Prometheus; where keys are needed, with Authorization: Bearer."""
         desk.keys.check(request.headers.get("authorization"))

@@ -10,7 +10,7 @@ from regard.serve.body import body_schema, read_body
 from regard.serve.desk import Desk
 from regard.serve.job import Answer, Job
 from regard.serve.refusal import Refusal
-from regard.serve.schema import AttendAnswer, AttendedSentence, AttendRequest
+from regard.serve.schema import AttendAnswer, AttendedSentence, AttendRequest, refusals
 from regard.serve.shelf import Served
 
 # As JSON, a weight takes twenty characters.
@@ -19,7 +19,7 @@ MAX_FLOATS = 1_000_000
 
 def attend_routes(desk: Desk) -> APIRouter:
     """A record of attention for every sentence of a text."""
-    router = APIRouter(tags=["look"])
+    router = APIRouter(tags=["look"], responses=refusals())
 
     @router.post("/attend", response_model=AttendAnswer, openapi_extra=body_schema(AttendRequest))
     async def attend(request: Request) -> Response:

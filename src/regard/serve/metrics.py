@@ -35,9 +35,10 @@ class Metrics:
             for (route, status), number in sorted(self._requests.items())
         ]
         queue = [("", {"model": each.name}, float(each.worker.num_waiting)) for each in shelf]
+        open_now: list[Sample] = [("", {}, float(self.running))]
         blocks = [
             _block("regard_requests_total", "counter", "requests answered", requests),
-            _block("regard_requests_running", "gauge", "requests open", [("", {}, self.running)]),
+            _block("regard_requests_running", "gauge", "requests open", open_now),
             _block("regard_request_seconds", "histogram", "until answered", self._histogram()),
             _block("regard_queue_jobs", "gauge", "requests that wait for a model", queue),
         ]

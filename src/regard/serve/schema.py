@@ -105,6 +105,26 @@ class ErrorAnswer(BaseModel):
     error: str
 
 
+_REASONS = {
+    400: "The body is malformed, or asks for what is not served.",
+    403: "The API key is missing or not known.",
+    404: "There is no such model.",
+    413: "Too much at once.",
+    415: "The body is neither JSON nor a form.",
+    429: "Too many requests wait; see Retry-After.",
+    503: "There was no answer in time; see Retry-After.",
+}
+
+
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """These statuses as the OpenAPI document describes them; all of them unless told otherwise."""
+    return {
+        status: {"model": ErrorAnswer, "description": reason}
+        for status, reason in _REASONS.items()
+        if status in statuses or not statuses
+    }
+
+
 class Detection(BaseModel):
     """A language and how sure it is, in percent."""
 

@@ -13,6 +13,14 @@ from regard.text.tokeniser import Tokeniser
 from regard.translation import SentenceTranslation
 
 CONTENT_TYPE = "text/event-stream"
+EVENT_SCHEMA = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"enum": ["step", "sentence", "done", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
 
 
 def encode_event(name: str, data: BaseModel) -> bytes:

@@ -20,8 +20,9 @@ from regard.serve.schema import (
     StreamRequest,
     TranslateAnswer,
     TranslateRequest,
+    refusals,
 )
-from regard.serve.stream import CONTENT_TYPE, Narration, encode_event
+from regard.serve.stream import CONTENT_TYPE, EVENT_SCHEMA, Narration, encode_event
 
 _EXAMPLE = """event: step
 data: {"sentence": 0, "step": 0, "text": "Where", "is_end": false, "nodes": [{"id": 1, "parent": 0,\
@@ -33,7 +34,7 @@ data: {"sentence": 0, "step": 0, "text": "Where", "is_end": false, "nodes": [{"i
 
 def translate_routes(desk: Desk) -> APIRouter:
     """LibreTranslate's route, which is ours too, and the same as server-sent events."""
-    router = APIRouter(tags=["translate"])
+    router = APIRouter(tags=["translate"], responses=refusals())
 
     @router.post(
         "/translate",
@@ -70,7 +71,7 @@ def translate_routes(desk: Desk) -> APIRouter:
         responses={
             200: {
                 "description": "Events: step, sentence, and at the end done or error.",
-                "content": {CONTENT_TYPE: {"schema": {"type": "string"}, "example": _EXAMPLE}},
+                "content": {CONTENT_TYPE: {"schema": EVENT_SCHEMA, "example": _EXAMPLE}},
             }
         },
         openapi_extra=body_schema(StreamRequest),
