@@ -3,7 +3,10 @@
 import asyncio
 import http.client
 import json
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -13,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import regard
 from regard.api import Translator
 from regard.serve.keys import Keys
 from regard.serve.limits import Limits
@@ -21,6 +25,8 @@ from regard.serve.shelf import Served, Shelf
 from regard.serve.worker import Worker
 
 TIMEOUT = 30.0
+ANNOUNCED = "serving on "
+PROGRAM = "import sys; from regard.cli.app import main; sys.exit(main())"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +55,7 @@ class Running:
 
     @property
     def place(self) -> tuple[str, int]:
-        parts = urlsplit(self.address)
-        assert parts.hostname and parts.port
-        return parts.hostname, parts.port
+        return _place(self.address)
 
     @property
     def worker(self) -> Worker:
@@ -104,6 +108,54 @@ def running(
         server.should_exit = True
         thread.join(TIMEOUT)
         assert not thread.is_alive()
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """`regard serve` in a process of its own.
+
+    Attributes:
+        process: to be waited for, or told to stop.
+        place: its host and port.
+        log: the lines it has written on standard error.
+    """
+
+    process: subprocess.Popen[str]
+    place: tuple[str, int]
+    log: list[str]
+
+
+@contextmanager
+def child(*arguments: str, program: str = PROGRAM) -> Iterator[Child]:
+    """A process that serves until the block ends."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "serve", "--port", "0", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(regard.__file__).parents[1])},
+    )
+    assert process.stdout is not None and process.stderr is not None
+    log: list[str] = []
+    reader = threading.Thread(target=log.extend, args=(process.stderr,))  # else the pipe fills up
+    reader.start()
+    try:
+        lines = iter(process.stdout.readline, "")
+        announced = next((line for line in lines if line.startswith(ANNOUNCED)), "")
+        assert announced, log
+        yield Child(process, _place(announced.removeprefix(ANNOUNCED).strip()), log)
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def _place(address: str) -> tuple[str, int]:
+    parts = urlsplit(address)
+    assert parts.hostname and parts.port
+    return parts.hostname, parts.port
 
 
 def until(is_so: Any, seconds: float = TIMEOUT) -> None:

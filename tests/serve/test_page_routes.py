@@ -13,7 +13,7 @@ from regard.serve.keys import Keys
 from regard.serve.limits import Limits
 from regard.serve.shelf import Served, Shelf
 from regard.serve.worker import Worker
-from tests.serve.running import Running, page_folder
+from tests.serve.running import page_folder
 
 FILES = {"index.html": "<!doctype html>", "js/a.js": "1", "icon.svg": "<svg/>"}
 
@@ -97,7 +97,7 @@ def test_no_address_leads_out_of_the_folder(app: Any, path: str) -> None:
 
 
 def test_without_a_page_the_root_leads_to_the_document(
-    server: Running, app: Any, translator: Translator, tmp_path: Path
+    translator: Translator, tmp_path: Path
 ) -> None:
     shelf = Shelf([Served("mine", Worker(translator, Limits()))])
     bare = create_app(Desk(shelf, Keys(), Limits()), folder=tmp_path / "absent")

@@ -1,49 +1,18 @@
 """`regard serve` as a process: it says where it is, serves, and stops when it is told to."""
 
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import regard
 from regard.cli.app import main
-from tests.serve.running import TIMEOUT
+from tests.serve.running import TIMEOUT, Child, child
 
-PROGRAM = "import sys; from regard.cli.app import main; sys.exit(main())"
 SENTENCE = "Jane visite l'Afrique en septembre."
-
-
-@contextmanager
-def process(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command in a process of its own, and its address."""
-    source = str(Path(regard.__file__).parents[1])
-    child = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "serve", "--port", "0", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": source},
-    )
-    try:
-        assert child.stdout is not None
-        for line in child.stdout:
-            if line.startswith("serving on "):
-                yield child, line.removeprefix("serving on ").strip()
-                break
-        else:
-            pytest.fail(child.communicate()[1])
-    finally:
-        child.kill()
-        child.communicate()
 
 
 def request(body: dict[str, Any]) -> bytes:
@@ -52,9 +21,8 @@ def request(body: dict[str, Any]) -> bytes:
     return f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
 
 
-def connect(address: str) -> socket.socket:
-    host, _, port = address.removeprefix("http://").partition(":")
-    return socket.create_connection((host, int(port)), timeout=TIMEOUT)
+def connect(server: Child) -> socket.socket:
+    return socket.create_connection(server.place, timeout=TIMEOUT)
 
 
 def read_all(client: socket.socket) -> bytes:
@@ -65,32 +33,29 @@ def read_all(client: socket.socket) -> bytes:
 
 
 def test_sigterm_finishes_what_runs_and_accepts_nothing_new(trained_run: Path) -> None:
-    with process("--model", f"mine={trained_run}", "--linger", "1.0") as (child, address):
-        with connect(address) as waiting, connect(address) as idle:
+    with child("--model", f"mine={trained_run}", "--linger", "1.0") as server:
+        with connect(server) as waiting, connect(server) as idle:
             waiting.sendall(request({"q": SENTENCE}))  # waits a second for company
             idle.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
             assert b'"waiting":1' in _until_brace(idle)
-            child.send_signal(signal.SIGTERM)
+            server.process.send_signal(signal.SIGTERM)
             answer = read_all(waiting)
         assert answer.startswith(b"HTTP/1.1 200") and b"translatedText" in answer
-        assert child.wait(TIMEOUT) == 0
-        with pytest.raises(OSError):
-            connect(address).close()
-        assert child.stderr is not None
-        logged = [json.loads(line) for line in child.stderr.read().splitlines()]
+        assert server.process.wait(TIMEOUT) == 0
+        with pytest.raises(ConnectionRefusedError):
+            connect(server)
+    logged = [json.loads(line) for line in server.log]
     requests = [line for line in logged if line["event"] == "request"]
     assert [line["route"] for line in requests] == ["/health", "/translate"]
 
 
 def test_what_runs_too_long_is_stopped(trained_run: Path) -> None:
     arguments = ("--model", str(trained_run), "--linger", "1", "--stop-within", "0")
-    with process(*arguments) as (child, address):
-        stuck = connect(address)
+    with child(*arguments) as server, connect(server) as stuck:
         stuck.sendall(request({"q": SENTENCE})[:-5])  # the rest never comes
         threading.Event().wait(0.3)
-        child.send_signal(signal.SIGTERM)
-        assert child.wait(TIMEOUT) == 0
-        stuck.close()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(TIMEOUT) == 0
 
 
 def _until_brace(client: socket.socket) -> bytes:
