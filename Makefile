@@ -5,10 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test browser slow fuzz check format bench bench-install clean
+.PHONY: demo serve test browser slow fuzz check format bench bench-install clean
 
 demo: $(INSTALLED)  ## train on the phrasebook, translate, show the attention
 	$(BIN)/regard demo
+
+serve: $(INSTALLED)  ## the demo's model on http://127.0.0.1:8000, trained first if need be
+	test -d demo/run || $(BIN)/regard demo
+	$(BIN)/regard serve --model phrasebook=demo/run
 
 test: $(INSTALLED)  ## the whole suite but the slow tests
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90

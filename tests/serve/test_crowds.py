@@ -9,7 +9,7 @@ import resource
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -74,6 +74,11 @@ async def exchange(address: tuple[str, int], sent: bytes) -> int:
         writer.close()
 
 
+def connect(server: Child) -> http.client.HTTPConnection:
+    host, port = server.place
+    return http.client.HTTPConnection(host, port, timeout=60)
+
+
 def cpu_seconds(pid: int) -> float:
     """What a process has had of the processors so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -96,7 +101,7 @@ class Prober(threading.Thread):
         pid = self.server.process.pid
         while not self.is_over.wait(0.02):
             started, spent = time.monotonic(), cpu_seconds(pid)
-            connection = http.client.HTTPConnection(*self.server.place, timeout=60)
+            connection = connect(self.server)
             connection.request("GET", "/health")
             assert connection.getresponse().status == 200
             connection.close()
@@ -107,7 +112,7 @@ class Prober(threading.Thread):
 def test_five_hundred_connections_at_once_are_answered_and_health_stays_quick(
     trained_run: Path, many_files: None
 ) -> None:
-    kinds = [
+    kinds: list[Callable[[int], bytes]] = [
         translation,  # 200, or 429 when too many wait
         lambda n: message("/translate", b"[" * 50_000),  # 400
         lambda n: message("/translate", b'{"q": "', 10**9),  # 413
@@ -151,7 +156,7 @@ def growth(program: str, run: Path, num_requests: int) -> float:
 
     def ask() -> None:
         dice = random.Random(threading.get_ident())
-        connection = http.client.HTTPConnection(*server.place, timeout=60)
+        connection = connect(server)
         while (number := next_number()) is not None:
             path, body = REQUESTS[number % len(REQUESTS)]
             if "q" in body:

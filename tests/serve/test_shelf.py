@@ -10,9 +10,9 @@ from regard.errors import ConfigError
 from regard.serve.keys import Keys, read_keys
 from regard.serve.languages import language_name
 from regard.serve.markup import Markup
-from regard.serve.page import read_page, security_headers
 from regard.serve.refusal import Refusal
 from regard.serve.shelf import NAME, named_folders
+from regard.serve.static import read_page, security_headers
 from tests.serve.running import page_folder
 
 KEY = "0123456789abcdef"

@@ -14,8 +14,8 @@ from regard.serve.guard import Guard
 from regard.serve.listing import language_routes, status_routes
 from regard.serve.looking import attend_routes
 from regard.serve.metrics import Metrics
-from regard.serve.page import FOLDER, INDEX, PageFile, read_page, security_headers
 from regard.serve.refusal import Refusal
+from regard.serve.static import FOLDER, INDEX, PageFile, read_page, security_headers
 from regard.serve.translating import translate_routes
 
 API_VERSION = "1.0"

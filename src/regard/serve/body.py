@@ -59,7 +59,7 @@ def body_schema(kind: type[BaseModel]) -> dict[str, object]:
 def _parse_form(content: bytes) -> dict[str, str]:
     """The fields of a form, each of which may stand there once."""
     pairs = parse_qsl(
-        content.decode("ascii"),
+        content.decode(),  # curl does not escape what is not ASCII
         keep_blank_values=True,
         strict_parsing=bool(content),
         errors="strict",

@@ -97,14 +97,14 @@ class Worker:
 
     def config(self, options: Options) -> DecodingConfig:
         """How to search: the run file's way, but for what the client chose."""
-        watched = options.align or options.attention
-        budget = self.translator.decoding.batch_tokens
+        own = self.translator.decoding
+        is_watched = options.align or options.attention or own.replace_unknown or own.coverage > 0
         return replace(
-            self.translator.decoding,
+            own,
             beam=options.beam,
             n_best=options.n_best,
             sample=False,
-            batch_tokens=min(budget, WATCHED_TOKENS) if watched else budget,
+            batch_tokens=min(own.batch_tokens, WATCHED_TOKENS) if is_watched else own.batch_tokens,
         )
 
     def _run(self) -> None:
