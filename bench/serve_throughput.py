@@ -116,11 +116,11 @@ def ask_all(place: tuple[str, int], texts: Sequence[str], beam: int) -> None:
         connection = http.client.HTTPConnection(*place)
         try:
             for start in range(0, len(mine), NUM_SENTENCES):
-                body = {"q": list(mine[start : start + NUM_SENTENCES]), "beam": beam}
-                headers = {"Content-Type": "application/json"}
-                connection.request("POST", "/translate", json.dumps(body), headers)
+                texts = list(mine[start : start + NUM_SENTENCES])
+                body = json.dumps({"q": texts, "beam": beam})
+                connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
                 answer = json.loads(connection.getresponse().read())
-                if len(answer["translatedText"]) != len(body["q"]):
+                if len(answer["translatedText"]) != len(texts):
                     raise RuntimeError(answer)
         except Exception as error:
             failed.append(error)

@@ -12,6 +12,7 @@ REACH = 1_000
 _SAMPLES = files("regard.text") / "samples"
 
 
+@cache
 def known_languages() -> tuple[str, ...]:
     """The languages that can be told apart: those with a sample of text in this package."""
     return tuple(sorted(p.name.removesuffix(".txt") for p in _SAMPLES.iterdir()))
