@@ -112,7 +112,7 @@ def parse_config(text: str, name: str) -> RunConfig:
         raise ConfigError(f"{name}: not TOML: nested too deeply") from None
     except ValueError as error:  # of which TOMLDecodeError is one, a number too long another
         raise ConfigError(f"{name}: not TOML: {error}") from None
-    return _validate(tables, name)
+    return config_of(tables, name)
 
 
 def with_overrides(config: RunConfig, overrides: Sequence[str]) -> RunConfig:
@@ -131,7 +131,7 @@ def with_overrides(config: RunConfig, overrides: Sequence[str]) -> RunConfig:
         tables["model"] = {}
     for table, values in asked.items():
         tables.setdefault(table, {}).update(values)
-    return _validate(tables, "--set")
+    return config_of(tables, "--set")
 
 
 def changed(config: DecodingConfig, changes: Mapping[str, Any], table: str) -> DecodingConfig:
@@ -194,7 +194,12 @@ def _apply(tables: dict[str, Any], override: str) -> None:
     tables.setdefault(table, {})[key] = parsed
 
 
-def _validate(tables: Mapping[str, Any], name: str) -> RunConfig:
+def config_of(tables: Mapping[str, Any], name: str) -> RunConfig:
+    """The config that the tables of a run file describe; `name` says where they came from.
+
+    Raises:
+        ConfigError: as `read_config`.
+    """
     kinds: dict[str, Any] = {f.name: f.type for f in dataclasses.fields(RunConfig)}
     for table, values in tables.items():
         if table not in kinds:

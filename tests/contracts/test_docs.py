@@ -16,8 +16,9 @@ from tests.little_corpus import little_run, sentences, write_corpus
 # A server does not end by itself: tests/serve/test_docs_page.py runs the page about it.
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.stem != "serve")
 # What makes a long command short, without changing what it does.
-SHORTER = {"50": "2", "train.steps=60000": "train.steps=3"}
+SHORTER = {"50": "2", "30": "0.0001", "train.steps=60000": "train.steps=3"}
 SMALLER = {
+    ("road", "--corpus"): ["--systems", "dictionary", "bahdanau", "transformer"],
     ("data", "make"): ["--size", "400"],
     ("verify-resume", "recipes/phrasebook.toml"): [
         f"--set={s}" for s in ("text.vocab_size=400", "model.d_model=16", "train.batch_tokens=400")

@@ -9,9 +9,10 @@ import pytest
 from rich.console import Console
 
 from regard.errors import ConfigError, ModelFileError
+from regard.train.config import TrainConfig
 from regard.train.console import ConsoleObserver, duration
 from regard.train.observer import JsonLog, Shown, StepReport, TensorBoard
-from regard.train.progress import Scores
+from regard.train.progress import Progress, Scores
 
 SHOWN = Shown("Où ?", "Where?", "W\u2028here\x85?")
 
@@ -144,7 +145,7 @@ def test_a_missing_tensorboard_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_terminal_shows_validations_as_plain_text() -> None:
     console = Console(record=True, width=200, force_terminal=False)
-    with ConsoleObserver(console, 10) as observer:
+    with ConsoleObserver(console, TrainConfig(steps=10), Progress()) as observer:
         observer.on_step(report(1))
         observer.on_validation(Scores(1, 1.5, 20.0), [Shown("[b]x", "y", "[/b]z")], is_best=True)
         observer.on_validation(Scores(2, 1.5), [], is_best=False)
@@ -161,9 +162,20 @@ def test_the_terminal_shows_validations_as_plain_text() -> None:
 def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.train.console.LINE_EVERY", -1.0)
     console = Console(record=True, width=200, force_terminal=False)
-    with ConsoleObserver(console, 1000) as observer:
+    with ConsoleObserver(console, TrainConfig(steps=1000), Progress()) as observer:
         observer.on_step(report(1))
     assert console.export_text() == "step 1/1,000  loss 2.000  200 tokens/s\n"
+
+
+def test_where_minutes_end_a_training_it_is_measured_in_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("regard.train.console.LINE_EVERY", -1.0)
+    console = Console(record=True, width=200, force_terminal=False)
+    config, progress = TrainConfig(steps=1000, minutes=30.0), Progress(step=7, seconds=89.5)
+    with ConsoleObserver(console, config, progress) as observer:
+        observer.on_step(report(8))
+    assert console.export_text() == "1.5 of 30 min, step 8  loss 2.000  200 tokens/s\n"
 
 
 @pytest.mark.parametrize(

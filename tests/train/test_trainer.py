@@ -358,3 +358,18 @@ def test_observers_are_told_of_every_step_and_validation(make_trainer: MakeTrain
     assert [report.step for report in told.steps] == [1, 2, 3, 4, 5]
     assert [scores.step for scores, _ in told.validations] == [2, 4, 5]
     assert sum(report.tokens for report in told.steps) == trainer.progress.tokens
+
+
+def test_training_ends_when_its_minutes_are_over(make_trainer: MakeTrainer) -> None:
+    trainer = make_trainer(steps=1000, minutes=1e-6)
+    trainer.train()
+    assert trainer.progress.step == 1
+    assert [scores.step for scores, _ in recorder(trainer).validations] == [1]
+    assert checkpoints(trainer.run)
+
+
+def test_minutes_that_are_over_stay_over(make_trainer: MakeTrainer) -> None:
+    trainer = make_trainer(steps=1000, minutes=0.5)
+    trainer.progress.seconds = 31.0
+    trainer.train()
+    assert trainer.progress.step == 0

@@ -17,6 +17,7 @@ from regard.cli.heads import heads
 from regard.cli.info import info
 from regard.cli.look import look
 from regard.cli.new import new
+from regard.cli.road import road
 from regard.cli.score import score
 from regard.cli.serve import serve
 from regard.cli.train import train
@@ -40,6 +41,7 @@ COMMANDS = (
     serve,
     info,
     align,
+    road,
     distil,
     convert,
     new,

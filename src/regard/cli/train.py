@@ -94,7 +94,7 @@ def run_training(run: "Run", trainer: "Trainer", console: "Console") -> int:
     if board is not None:
         trainer.observers.append(board)
     try:
-        with ConsoleObserver(console, config.steps, step) as display:
+        with ConsoleObserver(console, config, trainer.progress) as display:
             trainer.observers.append(display)
             with stopping_politely(trainer.stop) as received:
                 trainer.train()

@@ -86,6 +86,10 @@ class System(ABC):
         """Translate a sentence; an empty one stays empty."""
 
     @abstractmethod
+    def num_parameters(self) -> int:
+        """How many entries its tables have."""
+
+    @abstractmethod
     def _write(self, folder: Path) -> dict[str, Any]:
         """Write the system's files, and return what else there is to know of it."""
 
@@ -135,6 +139,9 @@ class DictionarySystem(System):
     def translate_one(self, text: str) -> Translated:
         tokens, links = self.dictionary.translate(words_of(text), tokens_of(text))
         return Translated.of(text, tokens, links, None)
+
+    def num_parameters(self) -> int:
+        return len(self.dictionary.best)
 
     def _write(self, folder: Path) -> dict[str, Any]:
         self.dictionary.save(folder / "dictionary.npz")
@@ -212,6 +219,9 @@ class PhraseSystem(System):
             tokens += best.tokens
             score += best.score
         return Translated.of(text, tokens, links, score)
+
+    def num_parameters(self) -> int:
+        return self.model.table.scores.size + len(self.model.language_model.log_probs)
 
     def _best(self, words: Sequence[str], copies: Sequence[str]) -> Derivation:
         (best,) = decode(self.model, words, copies, self.search)

@@ -20,6 +20,9 @@ class TrainConfig:
     seed: Annotated[CountOrNone, Doc("of weights, dropout and the order of the data")] = 1
     device: Annotated[str, Doc("auto, cpu, cuda or mps")] = "auto"
     steps: Annotated[Count, Doc("optimiser steps")] = 10_000
+    minutes: Annotated[
+        float, Ge(0), Doc("of steps after which training ends, if that is sooner; 0 is never")
+    ] = 0.0
     batch_tokens: Annotated[Count, Doc("most source or target tokens in a batch")] = 4096
     accumulate: Annotated[Count, Doc("batches added up to one step")] = 1
     precision: Annotated[

@@ -8,8 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from regard.train.config import TrainConfig
 from regard.train.estimate import estimate
 from regard.train.observer import Shown, StepReport
+from regard.train.progress import Progress as Place
 from regard.train.progress import Scores
 from regard.train.trainer import Trainer
 
@@ -25,14 +27,15 @@ class ConsoleObserver:
     Where the output is not a terminal, a plain line now and then instead of the bar.
     """
 
-    def __init__(self, console: Console, steps: int, step: int = 0) -> None:
+    def __init__(self, console: Console, config: TrainConfig, progress: Place) -> None:
         self._console = console
-        self._steps = steps
+        self._config = config
+        self._seconds = progress.seconds
         self._loss: float | None = None
         self._speed = 0.0
         self._last_line = time.monotonic()
         self._progress = Progress(
-            TextColumn("[bold]step {task.completed:,}/{task.total:,}"),
+            TextColumn("[bold]{task.description}"),
             BarColumn(),
             TextColumn("loss {task.fields[loss]} · {task.fields[speed]} tokens/s"),
             TimeElapsedColumn(),
@@ -41,7 +44,9 @@ class ConsoleObserver:
             console=console,
             disable=not console.is_terminal,
         )
-        self._task = self._progress.add_task("", total=steps, completed=step, loss="–", speed="–")
+        place = self._place(progress.step)
+        self._task = self._progress.add_task(place, total=1.0, loss="–", speed="–")
+        self._progress.update(self._task, completed=self._share(progress.step))
 
     def __enter__(self) -> "ConsoleObserver":
         self._progress.start()
@@ -61,13 +66,19 @@ class ConsoleObserver:
             self._loss, self._speed = report.nll, speed
         self._loss += (1 - MEMORY) * (report.nll - self._loss)
         self._speed += (1 - MEMORY) * (speed - self._speed)
+        self._seconds += report.seconds
         loss, shown_speed = f"{self._loss:.3f}", f"{self._speed:,.0f}"
-        self._progress.update(self._task, completed=report.step, loss=loss, speed=shown_speed)
+        place = self._place(report.step)
+        self._progress.update(
+            self._task,
+            description=place,
+            completed=self._share(report.step),
+            loss=loss,
+            speed=shown_speed,
+        )
         if not self._console.is_terminal and time.monotonic() - self._last_line > LINE_EVERY:
             self._last_line = time.monotonic()
-            self._print(
-                f"step {report.step:,}/{self._steps:,}  loss {loss}  {shown_speed} tokens/s"
-            )
+            self._print(f"{place}  loss {loss}  {shown_speed} tokens/s")
 
     def on_validation(self, scores: Scores, shown: list[Shown], is_best: bool) -> None:
         mark = "  [green]best so far[/]" if is_best else ""
@@ -80,14 +91,28 @@ class ConsoleObserver:
     def on_message(self, line: str) -> None:
         self._print(escape(line))
 
+    def _place(self, step: int) -> str:
+        """How far it has come, in what ends it."""
+        if self._config.minutes:
+            return f"{self._seconds / 60:.1f} of {self._config.minutes:g} min, step {step:,}"
+        return f"step {step:,}/{self._config.steps:,}"
+
+    def _share(self, step: int) -> float:
+        """The same as a number up to 1."""
+        by_time = self._seconds / (60 * self._config.minutes) if self._config.minutes else 0.0
+        return min(1.0, max(by_time, step / self._config.steps))
+
     def _print(self, line: str) -> None:
         self._progress.console.print(line, highlight=False, soft_wrap=True)
 
 
 def announce(console: Console, folder: Path, trainer: Trainer) -> None:
     """Say what is about to be trained, and what it will take."""
-    expected = estimate(trainer.model, trainer.batches, trainer.config)
-    left = 1 - trainer.progress.step / trainer.config.steps
+    config, progress = trainer.config, trainer.progress
+    expected = estimate(trainer.model, trainer.batches, config)
+    left = expected.seconds * (1 - progress.step / config.steps)
+    if config.minutes:
+        left = min(left, 60 * config.minutes - progress.seconds)
     console.print(
         f"[bold]{escape(str(folder))}[/]: {trainer.model.num_parameters():,} parameters, "
         f"{trainer.batches.num_examples:,} pairs"
@@ -99,8 +124,8 @@ def announce(console: Console, folder: Path, trainer: Trainer) -> None:
         highlight=False,
     )
     console.print(
-        f"estimate: {duration(expected.seconds * left)} for "
-        f"{trainer.config.steps - trainer.progress.step:,} steps of {trainer.config.batch_tokens:,}"
+        f"estimate: {duration(max(left, 0))} for "
+        f"{round(left / expected.seconds * config.steps):,} steps of {config.batch_tokens:,}"
         f" tokens, {expected.memory / 2**30:.1f} GiB of memory",
         highlight=False,
     )

@@ -32,7 +32,7 @@ def read_history(folder: Path, *, max_points: int = MAX_POINTS) -> dict[str, Any
     path = folder / "log.jsonl"
     steps: list[dict[str, Any]] = []
     validations: list[dict[str, Any]] = []
-    for event in _events(path):
+    for event in read_events(path):
         match event.get("event"):
             case "step" if all(isinstance(event.get(name), int | float) for name in NEEDED):
                 steps.append(event)
@@ -62,7 +62,12 @@ def _thinned(steps: list[dict[str, Any]], max_points: int) -> dict[str, Any]:
     }
 
 
-def _events(path: Path) -> Iterator[dict[str, Any]]:
+def read_events(path: Path) -> Iterator[dict[str, Any]]:
+    """The events of a `log.jsonl`, in order; a last line that a crash cut off is no event.
+
+    Raises:
+        ModelFileError: it cannot be read, or is larger than any log of ours.
+    """
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ModelFileError(f"{path}: larger than {MAX_BYTES:,} bytes; no log of ours is")

@@ -137,18 +137,18 @@ class Trainer:
         self.is_stopping = True
 
     def train(self) -> None:
-        """Take steps until the last one, until patience runs out, or until `stop`.
+        """Take steps until the last one, until time or patience runs out, or until `stop`.
 
         Raises:
             RegardError: a loss or gradient is not finite; the step is not taken.
         """
         progress, config = self.progress, self.config
         with closing(self._stream()) as stream:
-            while progress.step < config.steps and not self._is_out_of_patience():
+            while not (self._is_at_the_end() or self._is_out_of_patience()):
                 report = self.step(list(itertools.islice(stream, config.accumulate)))
                 for observer in self.observers:
                     observer.on_step(report)
-                is_last = progress.step == config.steps
+                is_last = self._is_at_the_end()
                 if progress.step % config.validate_every == 0 or is_last:
                     self._validate()
                     is_last = is_last or self._is_out_of_patience()
@@ -278,6 +278,11 @@ class Trainer:
     def _tidy(self, newest: Path) -> None:
         drop_interim(newest, self.config.save_every)
         prune(self.run, self.config.keep)
+
+    def _is_at_the_end(self) -> bool:
+        """Whether the last step is taken, or the last minute is over."""
+        is_late = 0 < 60 * self.config.minutes <= self.progress.seconds
+        return is_late or self.progress.step >= self.config.steps
 
     def _is_out_of_patience(self) -> bool:
         return 0 < self.config.patience <= self.progress.num_worse

@@ -1,0 +1,162 @@
+"""The systems of the story, in its order: what each is, and what it is trained with."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from regard.errors import ConfigError
+
+Kind = Literal["learned", "dictionary", "phrases"]
+Settings = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What "Attention Is All You Need" reports of a system (table 2), on WMT 2014.
+
+    Attributes:
+        en_de: BLEU English to German.
+        en_fr: BLEU English to French.
+        flops: of training, as estimated there; the smaller of the two where they differ.
+    """
+
+    en_de: float | None = None
+    en_fr: float | None = None
+    flops: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """One row of the race.
+
+    Attributes:
+        name: short, as `--systems` takes it.
+        title: as the table says it.
+        kind: learned by gradient, or made from counts.
+        settings: what its run file has besides the race's own.
+        starts_from: a system whose weights it begins with, if it is a fine-tuning.
+        is_ablation: whether it is a variation of the Transformer, given half the time.
+        published: its row in the paper's table.
+    """
+
+    name: str
+    title: str
+    kind: Kind = "learned"
+    settings: Settings = field(default_factory=dict)
+    starts_from: str | None = None
+    is_ablation: bool = False
+    published: Published | None = None
+
+
+RECURRENT = {"learning_rate": 2e-3, "warmup": 300, "batch_tokens": 2048}
+TRANSFORMER = {
+    "d_model": 128,
+    "heads": 4,
+    "d_ff": 256,
+    "encoder_layers": 4,
+    "decoder_layers": 4,
+    "norm_place": "pre",
+    "dropout": 0.3,
+}
+WARM = {"learning_rate": 5e-3, "warmup": 800, "batch_tokens": 2048}
+
+
+def _recurrent(name: str, title: str, published: Published | None = None, **model: Any) -> System:
+    return System(
+        name=name,
+        title=title,
+        settings={"model": model, "train": RECURRENT},
+        published=published,
+    )
+
+
+def _ablation(
+    name: str, title: str, train: Mapping[str, Any] | None = None, **model: Any
+) -> System:
+    settings = {"model": TRANSFORMER | model, "train": {**WARM, **(train or {})}}
+    return System(name=name, title=title, settings=settings, is_ablation=True)
+
+
+SYSTEMS: tuple[System, ...] = (
+    System(name="dictionary", title="Dictionary, word by word", kind="dictionary"),
+    System(name="phrases", title="Phrases and a language model", kind="phrases"),
+    _recurrent("rnn", "RNN encoder-decoder", arch="seq2seq", cell="rnn"),
+    _recurrent("gru", "GRU encoder-decoder", arch="seq2seq", cell="gru"),
+    _recurrent("lstm", "LSTM encoder-decoder", arch="seq2seq", cell="lstm"),
+    _recurrent(
+        "lstm-norm", "LSTM with layer norm inside", arch="seq2seq", cell="lstm", cell_norm=True
+    ),
+    _recurrent("bahdanau", "Bahdanau: GRU + additive attention", arch="bahdanau"),
+    _recurrent("luong-dot", "Luong: LSTM + dot", arch="luong", score="dot"),
+    _recurrent("luong-general", "Luong: LSTM + general", arch="luong", score="general"),
+    _recurrent("luong-concat", "Luong: LSTM + concat", arch="luong", score="concat"),
+    _recurrent("luong-local-m", "Luong: local, monotonic", arch="luong", reach="local-m"),
+    _recurrent("luong-local-p", "Luong: local, predicted", arch="luong", reach="local-p"),
+    _recurrent("deep-att", "Deep-Att", Published(en_fr=39.2, flops=1.0e20), arch="deep_att"),
+    _recurrent("gnmt", "GNMT", arch="gnmt"),
+    System(
+        name="gnmt-rl",
+        title="GNMT + RL",
+        settings={"model": {"arch": "gnmt"}, "train": RECURRENT | {"reward": 1.0}},
+        starts_from="gnmt",
+        published=Published(en_de=24.6, en_fr=39.92, flops=2.3e19),
+    ),
+    System(
+        name="bytenet",
+        title="ByteNet",
+        settings={"model": {"arch": "bytenet"}, "train": RECURRENT},
+        published=Published(en_de=23.75),
+    ),
+    System(
+        name="convs2s",
+        title="ConvS2S",
+        settings={"model": {"arch": "convs2s"}, "train": RECURRENT},
+        published=Published(en_de=25.16, en_fr=40.46, flops=9.6e18),
+    ),
+    System(
+        name="transformer",
+        title="Transformer, pre-norm",
+        settings={"model": TRANSFORMER, "train": WARM},
+        published=Published(en_de=27.3, en_fr=38.1, flops=3.3e18),
+    ),
+    System(
+        name="transformer-post",
+        title="Transformer, post-norm",
+        settings={"model": TRANSFORMER | {"norm_place": "post"}, "train": WARM},
+    ),
+    System(
+        name="transformer-moe",
+        title="Transformer + mixture of experts",
+        settings={"model": TRANSFORMER | {"experts": 4, "experts_top_k": 2}, "train": WARM},
+        published=Published(en_de=26.03, en_fr=40.56, flops=2.0e19),
+    ),
+    _ablation("heads-1", "Transformer, 1 head", heads=1),
+    _ablation("heads-2", "Transformer, 2 heads", heads=2),
+    _ablation("heads-8", "Transformer, 8 heads", heads=8),
+    _ablation("d-key-8", "Transformer, d_k = 8", d_key=8),
+    _ablation("no-positions", "Transformer without positions", position="none"),
+    _ablation("learned-positions", "Transformer, learned positions", position="learned"),
+    _ablation("no-residual", "Transformer without residuals", residual=False),
+    _ablation("batch-norm", "Transformer, batch norm", norm="batch"),
+    _ablation("no-smoothing", "Transformer, no label smoothing", {"label_smoothing": 0.0}),
+)
+
+
+def find_systems(names: Sequence[str]) -> list[System]:
+    """The systems of these names in the order of the story; all, if none is named.
+
+    Raises:
+        ConfigError: one is unknown.
+    """
+    known = {system.name: system for system in SYSTEMS}
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            raise ConfigError(f"--systems {name}: no such system; {hint}")
+    wanted = set(names or known)
+    for name in tuple(wanted):
+        if (base := known[name].starts_from) is not None:
+            wanted.add(base)
+    return [system for system in SYSTEMS if system.name in wanted]

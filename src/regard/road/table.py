@@ -1,0 +1,74 @@
+"""A race as a table, in a terminal and in Markdown."""
+
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from regard.road.result import Result
+from regard.road.systems import SYSTEMS, Published
+
+COLUMNS = (
+    "system",
+    "BLEU",
+    "parameters",
+    "FLOPs by formula",
+    "FLOPs the paper's way",
+    "minutes",
+    "tokens/s",
+    "words/s written",
+    "in the paper: en-de",
+    "en-fr",
+    "FLOPs",
+)
+NONE = "–"
+
+
+def rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """One row a system, in the order given; a dash where there is nothing to say."""
+    published = {system.name: system.published for system in SYSTEMS}
+    return [_row(result, published.get(result.system) or Published()) for result in results]
+
+
+def _row(result: Result, paper: Published) -> tuple[str, ...]:
+    return (
+        result.title,
+        f"{result.bleu:.1f} ± {(result.high - result.low) / 2:.1f}",
+        f"{result.parameters:,}",
+        _power(result.flops),
+        _power(result.flops_by_time),
+        f"{result.minutes:.0f}" if result.minutes >= 1 else f"{result.minutes:.1f}",
+        f"{result.tokens_per_second:,.0f}" if result.tokens_per_second else NONE,
+        f"{result.decoded_per_second:,.0f}",
+        NONE if paper.en_de is None else f"{paper.en_de:g}",
+        NONE if paper.en_fr is None else f"{paper.en_fr:g}",
+        _power(paper.flops or 0.0),
+    )
+
+
+def terminal_table(results: Sequence[Result]) -> Table:
+    """For a terminal: what fits, the rest is in `markdown`."""
+    table = Table(title="The road", box=SIMPLE_HEAD)
+    table.add_column("system", overflow="fold")
+    for column in ("BLEU", "param.", "FLOPs", "min", "tokens/s", "words/s"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for result, row in zip(results, rows(results), strict=True):
+        title, bleu, _, flops, _, minutes, learned, written, *_ = row
+        size = f"{result.parameters / 1e6:.1f} M"
+        table.add_row(title, bleu, size, flops, minutes, learned, written)
+    return table
+
+
+def markdown(results: Sequence[Result]) -> str:
+    """For a page."""
+    lines = [COLUMNS, ("---", *("---:",) * (len(COLUMNS) - 1)), *rows(results)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _power(value: float) -> str:
+    """3.3e+18 as 3.3 · 10¹⁸."""
+    if not value:
+        return NONE
+    digits, _, exponent = f"{value:.1e}".partition("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits} · 10{raised}"
