@@ -110,7 +110,7 @@ def test_only_the_chosen_experts_are_computed(x: Tensor, monkeypatch: pytest.Mon
 
 def test_padding_visits_no_expert(x: Tensor) -> None:
     layer, mask = mixture(2, balance=1.0), torch.ones(2, 7, dtype=torch.bool)
-    mask[1, 4:] = False
+    mask[0, 4:] = False
     found = []
     for padding in (0.0, 9.0):
         torch.manual_seed(5)
@@ -119,8 +119,8 @@ def test_padding_visits_no_expert(x: Tensor) -> None:
         found.append((y, penalties[0]))
     assert (found[0][0][~mask] == 0).all()
     torch.testing.assert_close(found[0], found[1])
-    alone = layer.eval()(x[1:, :4])
-    torch.testing.assert_close(layer(x, mask)[1:, :4], alone)
+    alone = layer.eval()(x[:1, :4])
+    torch.testing.assert_close(layer(x, mask)[:1, :4], alone)
 
 
 @torch.no_grad()
