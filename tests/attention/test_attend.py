@@ -1,7 +1,9 @@
 """The recipe: softmax over keys, weighted sum of values, masks, and the module around it."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -12,12 +14,11 @@ from hypothesis import strategies as st
 from regard.attention import (
     Attend,
     Bilinear,
-    Score,
     attend,
     causal_mask,
     dot,
     padding_mask,
-    scaled_dot,
+    watching,
 )
 from regard.shapes import Tensor
 
@@ -110,14 +111,15 @@ def test_a_masked_key_has_no_weight_however_well_it_answers() -> None:
     assert weights.tolist() == [[0.0, 1.0]]
 
 
-def explicit(score: Score = scaled_dot) -> Attend:
+class Watched(Attend):
     """An `Attend` that somebody watches, and which therefore takes the formula."""
-    module = Attend(score)
-    module.watcher = lambda weights: None
-    return module
+
+    def forward(self, *inputs: Any, **options: Any) -> Tensor:
+        with watching({self: lambda weights: None}):
+            return super().forward(*inputs, **options)
 
 
-PATHS = {"fused": Attend, "explicit": explicit}
+PATHS = {"fused": Attend, "explicit": Watched}
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -150,7 +152,7 @@ def test_the_fused_kernel_equals_the_formula(seed: int) -> None:
     query, keys, values = scene(seed=seed)
     mask = torch.rand(B, 1, T, S, generator=torch.Generator().manual_seed(seed)) < 0.5
     fast = Attend()(query, keys, values, mask)
-    slow = explicit()(query, keys, values, mask)
+    slow = Watched()(query, keys, values, mask)
     torch.testing.assert_close(fast, slow)
     torch.testing.assert_close(
         gradients(fast, query, keys, values), gradients(slow, query, keys, values)
@@ -160,7 +162,7 @@ def test_the_fused_kernel_equals_the_formula(seed: int) -> None:
 def test_the_fused_kernel_equals_the_formula_under_the_causal_mask() -> None:
     query, keys, values = scene(num_keys=T)
     fast = Attend()(query, keys, values, is_causal=True)
-    slow = explicit()(query, keys, values, is_causal=True)
+    slow = Watched()(query, keys, values, is_causal=True)
     torch.testing.assert_close(fast, slow)
     torch.testing.assert_close(
         gradients(fast, query, keys, values), gradients(slow, query, keys, values)
@@ -186,11 +188,46 @@ def test_a_watcher_is_handed_the_weights_that_made_the_output() -> None:
     query, keys, values = scene()
     seen: list[Tensor] = []
     module = Attend()
-    module.watcher = seen.append
-    output = module(query, keys, values)
+    with watching({module: seen.append}):
+        output = module(query, keys, values)
     (weights,) = seen
     assert weights.shape == (B, H, T, S)
     torch.testing.assert_close(weights @ values, output)
+
+
+def test_only_who_is_watched_is_seen_and_only_while_and_where_it_is() -> None:
+    inputs = scene()
+    seen: list[Tensor] = []
+    module, other = Attend(), Attend()
+    with watching({module: seen.append}):
+        other(*inputs)
+        with ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(module, *inputs).result()
+    module(*inputs)
+    assert seen == []
+
+
+def test_a_watcher_inside_another_takes_its_place_for_a_while() -> None:
+    inputs = scene()
+    outer: list[Tensor] = []
+    inner: list[Tensor] = []
+    module, other = Attend(), Attend()
+    with watching({module: outer.append, other: outer.append}):
+        with watching({module: inner.append}):
+            module(*inputs)
+            other(*inputs)
+        module(*inputs)
+    assert (len(outer), len(inner)) == (2, 1)
+
+
+def test_the_weights_carry_their_gradient() -> None:
+    query, keys, values = (each.requires_grad_() for each in scene())
+    seen: list[Tensor] = []
+    module = Attend()
+    with watching({module: seen.append}):
+        module(query, keys, values)
+    seen[0].square().sum().backward()
+    assert query.grad is not None and query.grad.abs().max() > 0
 
 
 def test_any_score_runs_inside_the_module() -> None:

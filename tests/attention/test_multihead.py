@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from regard.attention import MultiHead, attend, causal_mask, dot
+from regard.attention import MultiHead, attend, causal_mask, dot, watching
 from regard.errors import ConfigError
 from regard.shapes import Tensor
 
@@ -69,8 +69,8 @@ def test_a_head_may_have_a_mask_of_its_own() -> None:
     mask = torch.ones(1, 3, 1, T, dtype=torch.bool)
     mask[:, 1, :, 2:] = False
     seen: list[Tensor] = []
-    module.attend.watcher = seen.append
-    module(x, mask=mask)
+    with watching({module.attend: seen.append}):
+        module(x, mask=mask)
     (weights,) = seen  # B H T S
     assert (weights[:, 1, :, 2:] == 0).all()
     assert (weights[:, [0, 2]] > 0).all()

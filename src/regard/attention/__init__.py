@@ -6,7 +6,7 @@ is the whole recipe; `MultiHead` is the paper's use of it. `Attend` is the modul
 which every architecture takes its softmax over keys, so that the lens can watch it.
 """
 
-from regard.attention.attend import Attend, Attended, attend
+from regard.attention.attend import Attend, Attended, attend, watching
 from regard.attention.cache import KeyValue, KeyValueCache
 from regard.attention.diversity import head_diversity_penalty
 from regard.attention.masks import causal_mask, padding_mask
@@ -44,4 +44,5 @@ __all__ = [
     "inverse_distance",
     "padding_mask",
     "scaled_dot",
+    "watching",
 ]

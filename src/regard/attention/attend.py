@@ -1,6 +1,9 @@
 """The softmax over keys: the formula, and the one module every architecture takes it from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
@@ -80,11 +83,11 @@ def _masked_softmax(
 class Attend(nn.Module):
     """Attention inside a network: `attend`, or a fast kernel equal to it when nobody watches.
 
-    Every softmax over keys in this package goes through this module. `regard.lens.capture`
-    sets `watcher` for as long as it is open; the explicit formula then runs and hands it the
-    weights. Otherwise the scaled inner product takes PyTorch's fused kernel, which never
-    stores the T × S weights. `regard.lens.masking` sets `gates`, which scale what each head
-    gives; without them they cost nothing.
+    Every softmax over keys in this package goes through this module. Inside `watching` the
+    explicit formula runs and hands the weights to whoever watches. Otherwise the scaled inner
+    product takes PyTorch's fused kernel, which never stores the T × S weights.
+    `regard.lens.masking` sets `gates`, which scale what each head gives; without them they cost
+    nothing.
 
     Args:
         score: how well a key answers a query.
@@ -100,7 +103,6 @@ class Attend(nn.Module):
         self.score = score
         self.window = window
         self.dropout = dropout
-        self.watcher: Watcher | None = None
         self.gates: Float[Tensor, "H"] | None = None
 
     def forward(
@@ -140,7 +142,8 @@ class Attend(nn.Module):
             assert mask is None, "a causal mask and another one are not combined here"
             assert query.shape[-2] == keys.shape[-2], "the fused kernel counts from the first key"
         dropout = self.dropout if self.training else 0.0
-        needs_weights = self.watcher is not None or is_plain()
+        watcher = _watchers.get().get(self)
+        needs_weights = watcher is not None or is_plain()
         if not needs_weights and self.score is scaled_dot and self.window is None:
             return F.scaled_dot_product_attention(
                 query, keys, values, attn_mask=mask, dropout_p=dropout, is_causal=is_causal
@@ -156,8 +159,27 @@ class Attend(nn.Module):
             window=self.window,
             positions=positions,
         )
-        if self.watcher is not None:
-            self.watcher(weights)
+        if watcher is not None:
+            watcher(weights)
         if dropout:
             output = F.dropout(weights, dropout) @ values
         return output
+
+
+_watchers: ContextVar[Mapping[Attend, Watcher]] = ContextVar(
+    "watchers", default=MappingProxyType({})
+)
+
+
+@contextmanager
+def watching(watchers: Mapping[Attend, Watcher]) -> Iterator[None]:
+    """While open, hand each watcher the weights `*B T S` of its module, one call after the other.
+
+    In this thread alone, and without a trace on the modules, which other threads may be using.
+    The weights carry their gradient.
+    """
+    token = _watchers.set({**_watchers.get(), **watchers})
+    try:
+        yield
+    finally:
+        _watchers.reset(token)

@@ -7,7 +7,7 @@ from functools import partial
 
 from torch import nn
 
-from regard.attention import Attend
+from regard.attention import Attend, watching
 from regard.shapes import Float, Tensor
 
 
@@ -27,19 +27,16 @@ class Capture:
 
 @contextmanager
 def capture(model: nn.Module) -> Iterator[Capture]:
-    """While open, record the weights of every `Attend` in the model.
+    """While open, record the weights of every `Attend` in the model, as this thread uses it.
 
     The explicit formula then runs instead of the fused kernel: the same output to float
-    tolerance, somewhat slower. Afterwards the model is as before.
+    tolerance, somewhat slower.
     """
     record = Capture()
-    watched = []
-    for name, module in model.named_modules():
-        if isinstance(module, Attend):
-            module.watcher = partial(record.add, name.removesuffix(".attend"))
-            watched.append(module)
-    try:
+    watchers = {
+        module: partial(record.add, name.removesuffix(".attend"))
+        for name, module in model.named_modules()
+        if isinstance(module, Attend)
+    }
+    with watching(watchers):
         yield record
-    finally:
-        for module in watched:
-            module.watcher = None

@@ -1,6 +1,7 @@
 """Gradient checkpointing: memory bought with time."""
 
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 import torch
@@ -32,11 +33,13 @@ class Recomputing(nn.Module):
             return block(*inputs)
         generator = own_generator()
         state = generator.get_state() if generator is not None else None
+        # Who watches, for one: a block that is watched keeps other things than one that is not.
+        context = copy_context()
 
         def run(*inputs: Any) -> Tensor:
             if generator is not None and state is not None:
                 generator.set_state(state)  # PyTorch restores its own generator only
-            return block(*inputs)
+            return context.run(block, *inputs)
 
         output: Tensor = checkpoint(run, *inputs, use_reentrant=False)
         return output
