@@ -10,9 +10,10 @@ import torch
 
 from regard.bounded import check_own
 from regard.config import RunConfig, read_config, write_config
+from regard.data.alignment import read_aligned
 from regard.data.batching import Batches
 from regard.data.config import DataConfig
-from regard.data.corpus import Example, Tally, read_pairs
+from regard.data.corpus import Example, read_pairs
 from regard.data.holdout import find_threshold, split_off
 from regard.data.store import Store, checksum, store_key
 from regard.errors import ConfigError, DataError, ModelFileError
@@ -169,12 +170,18 @@ def _start_from_vectors(model: Seq2Seq[Any], run: Run) -> None:
             load_pretrained(model.get_submodule(f"{embedder}.embedding"), tensors, pieces)
 
 
-def training_examples(config: DataConfig, tally: Tally | None = None) -> Iterator[Example]:
-    """The pairs to learn from: all of `train`, or what is not held out of it."""
+def training_examples(config: DataConfig, *, has_links: bool = False) -> Iterator[Example]:
+    """The pairs to learn from: all of `train`, or what is not held out of it.
+
+    Args:
+        config: names the files.
+        has_links: whether each pair has its links from `alignment`.
+    """
+    pairs = read_aligned(config.train, config.alignment) if has_links else read_pairs(config.train)
     if config.valid:
-        return read_pairs(config.train, tally)
+        return pairs
     threshold = find_threshold(read_pairs(config.train), config.valid_size)
-    return split_off(read_pairs(config.train, tally), threshold, is_held_out=False)
+    return split_off(pairs, threshold, is_held_out=False)
 
 
 def validation_examples(config: DataConfig) -> Iterator[Example]:
@@ -187,7 +194,7 @@ def validation_examples(config: DataConfig) -> Iterator[Example]:
 
 def _checksums(config: DataConfig) -> dict[str, str]:
     checksums = {}
-    for file in (*config.train, *config.valid):
+    for file in (*config.train, *config.valid, *filter(None, [config.alignment])):
         try:
             checksums[file] = checksum(Path(file))
         except OSError as error:
@@ -215,18 +222,20 @@ def _batches(
     is_train = split == "train"
     files = data.train if is_train or not data.valid else data.valid
     noise = data.noise if is_train else 0.0
+    has_links = is_train and train.guided_alignment > 0
     key = store_key(
-        [checksums[file] for file in files],
+        [checksums[file] for file in (*files, *([data.alignment] if has_links else []))],
         run.tokenisers,
         settings=f"{split} {'' if data.valid else data.valid_size}",
         has_text=noise > 0,
     )
     store = Store.open_or_build(
         run.folder / CACHE / split,
-        lambda: training_examples(data) if examples is None else examples,
+        lambda: training_examples(data, has_links=has_links) if examples is None else examples,
         run.tokenisers,
         key=key,
         has_text=noise > 0,
+        has_links=has_links,
     )
     return Batches(
         store,

@@ -76,6 +76,11 @@ class RunConfig:
                 f"data.noise = {self.data.noise} needs pieces that spell any word; "
                 'text.kind = "words" knows none that is misspelt: set text.kind = "bpe"'
             )
+        if self.train.guided_alignment > 0 and not self.data.alignment:
+            raise ConfigError(
+                f"train.guided_alignment = {self.train.guided_alignment} needs data.alignment; "
+                "`regard align --out FILE` makes it"
+            )
 
 
 Config = TypeVar("Config", RunConfig, ModelConfig, DecodingConfig)

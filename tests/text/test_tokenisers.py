@@ -82,6 +82,25 @@ def test_a_sampled_text_comes_back(
 
 @pytest.mark.parametrize("form", ["none", "nfkc"])
 @pytest.mark.parametrize("kind", KINDS)
+@given(text=TEXTS)
+def test_usual_ids_are_located_where_encoding_finds_them(kind: Kind, form: Form, text: str) -> None:
+    t = tokeniser(kind, form)
+    assert t.locate(text, t.encode_ids([text])[0]) == t.encode(text)
+
+
+@pytest.mark.parametrize("kind", SUBWORDS)
+@given(text=TEXTS, seed=st.integers(0, 99))
+def test_sampled_pieces_stand_where_their_text_does(kind: Kind, text: str, seed: int) -> None:
+    t = tokeniser(kind, sampling=0.3)
+    (ids,) = t.sample_ids([text], seed=seed)
+    located = t.locate(text, ids)
+    assert list(located.ids) == ids
+    # What the pieces spell is known from the pieces alone; where, here from the text.
+    assert located.offsets == t.spell(ids).offsets
+
+
+@pytest.mark.parametrize("form", ["none", "nfkc"])
+@pytest.mark.parametrize("kind", KINDS)
 @given(texts=st.lists(TEXTS, max_size=4))
 def test_many_texts_get_the_ids_of_each(kind: Kind, form: Form, texts: list[str]) -> None:
     t = tokeniser(kind, form)

@@ -2,7 +2,8 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,17 @@ def train_in_parts(folder: Path, config: RunConfig, stops: Sequence[int] = ()) -
         trained = train_once(open_run(folder), trained, stop)
     assert trained is not None
     return trained
+
+
+@contextmanager
+def two_cores() -> Iterator[None]:
+    """Train as on two cores, which share a batch."""
+    num_threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(num_threads)
 
 
 def equal(left: dict[str, Tensor], right: dict[str, Tensor]) -> bool:

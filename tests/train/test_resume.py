@@ -6,14 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from regard.build import create_run
 from regard.data.batching import Batch, Batches
 from regard.models.transformer import TransformerConfig
 from regard.train.optimiser import Adam
 from regard.train.trainer import Trainer
-from tests.train.recording import Trained, equal, everything_random, train_in_parts, train_once
+from tests.train.recording import (
+    Trained,
+    equal,
+    everything_random,
+    train_in_parts,
+    train_once,
+    two_cores,
+)
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +110,9 @@ def test_a_batch_cut_among_cores_resumes_bit_for_bit(
 ) -> None:
     config = everything_random(tmp_path, r_drop=r_drop, steps=8)
     config = dataclasses.replace(config, model=dataclasses.replace(SHAPE, experts=experts))
-    num_threads = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
+    with two_cores():
         unbroken = train_in_parts(tmp_path / "unbroken", config)
         resumed = train_in_parts(tmp_path / "resumed", config, stops=[5])
-    finally:
-        torch.set_num_threads(num_threads)
     assert unbroken.trainer.is_cut_among_cores
     assert resumed.losses == unbroken.losses
     assert equal(resumed.tensors, unbroken.tensors)

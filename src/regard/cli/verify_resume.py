@@ -206,6 +206,7 @@ def _exercised(config: "RunConfig") -> dict[str, float]:
         "train.save_every": train.save_every,
         "train.ema": train.ema,
         "train.r_drop": train.r_drop,
+        "train.guided_alignment": train.guided_alignment,
     }
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float32, Int64, Integer
 
+from regard.data.alignment import piece_alignment
 from regard.data.cutting import Cuts, Cutter
 from regard.data.store import Rows, Store
 from regard.errors import ConfigError
@@ -31,6 +32,8 @@ class Batch:
         target_out: pieces, then </s>: what it should say.
         target_mask: True where a target token is real.
         indices: which examples of the store these are.
+        alignment: where each target token comes from, a distribution over the source tokens;
+            a row of zeros where that is not known. None if it is of no interest.
     """
 
     source: Int64[np.ndarray, "B S"]
@@ -39,6 +42,7 @@ class Batch:
     target_out: Int64[np.ndarray, "B T"]
     target_mask: Bool[np.ndarray, "B T"]
     indices: Int64[np.ndarray, " B"]
+    alignment: Float32[np.ndarray, "B T S"] | None = None
 
     def rows(self, begin: int, end: int) -> "Batch":
         """The examples from `begin` to before `end` alone."""
@@ -49,6 +53,7 @@ class Batch:
             self.target_out[begin:end],
             self.target_mask[begin:end],
             self.indices[begin:end],
+            None if self.alignment is None else self.alignment[begin:end],
         )
 
 
@@ -75,7 +80,8 @@ class Batches:
         """Choose the examples that take part.
 
         Args:
-            store: ids, and text if the tokenisers sample or there is noise.
+            store: ids, and text if the tokenisers sample or there is noise. If it has links,
+                batches say which tokens belong together, noisy examples apart.
             tokenisers: those the store was built with.
             batch_tokens: the budget, <s> or </s> counted.
             seed: of everything random here.
@@ -185,7 +191,35 @@ class Batches:
         target_in[:, 0] = self._tokenisers.target.bos
         # One step behind target_out, without the </s> that the longest rows end in.
         target_in[:, 1:] = np.where(target_mask[:, 1:], target_out[:, :-1], Tokeniser.pad)
-        return Batch(source_ids, source_mask, target_in, target_out, target_mask, indices)
+        alignment = None
+        if self._store.links is not None:
+            alignment = np.zeros((*target_out.shape, source_ids.shape[1]), np.float32)
+            for place, (row, example) in enumerate(
+                zip(rows.tolist(), indices.tolist(), strict=True)
+            ):
+                if row not in cuts.noisy:
+                    one = self._align(example, cuts.source[row], cuts.target[row])
+                    alignment[place, : one.shape[0], : one.shape[1]] = one
+        return Batch(
+            source_ids, source_mask, target_in, target_out, target_mask, indices, alignment
+        )
+
+    def _align(
+        self,
+        example: int,
+        source: Integer[np.ndarray, " S"],
+        target: Integer[np.ndarray, " T"],
+    ) -> Float32[np.ndarray, "T S"]:
+        """The links of an example between the pieces that its text is cut into here."""
+        store, tokenisers = self._store, self._tokenisers
+        assert store.links is not None
+        assert store.source_text is not None
+        assert store.target_text is not None
+        return piece_alignment(
+            store.links[example].reshape(-1, 2),
+            tokenisers.source.locate(store.source_text[example], source.tolist()),
+            tokenisers.target.locate(store.target_text[example], target.tolist()),
+        )
 
     def _random(self, epoch: int, pool: int, purpose: int) -> np.random.Generator:
         stream = np.random.SeedSequence(self._seed, spawn_key=(epoch, pool, purpose))

@@ -18,6 +18,9 @@ class DataConfig:
     train: Annotated[Files, Doc("source and target file, or one .tsv or .jsonl")] = ()
     valid: Annotated[Files, Doc("the same for validation; empty holds some of train out")] = ()
     valid_size: Annotated[int, Gt(0), Doc("how many pairs are held out where valid is empty")] = 500
+    alignment: Annotated[
+        str, Doc("links between the words of train (`regard align`), for train.guided_alignment")
+    ] = ""
     noise: Annotated[
         float,
         Ge(0),

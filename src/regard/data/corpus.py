@@ -36,10 +36,17 @@ Layout = Literal["parallel", "tsv", "jsonl"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence and its translation."""
+    """A sentence and its translation.
+
+    Attributes:
+        source: the sentence.
+        target: its translation.
+        links: which words of the two belong together, where that is known (`align.links`).
+    """
 
     source: str
     target: str
+    links: frozenset[tuple[int, int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

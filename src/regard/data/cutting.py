@@ -1,6 +1,6 @@
 """The pieces of examples as one epoch reads them: as stored, or noisy and cut anew."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from random import Random
 
@@ -25,11 +25,13 @@ class Cuts:
         source: rows of ids, those of the examples' sources among them.
         target: the same for their targets.
         rows: which rows of both are the examples', in order.
+        noisy: those rows that say something else than the store's text.
     """
 
     source: Rows
     target: Rows
     rows: Int64[np.ndarray, " examples"]
+    noisy: Set[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Cutter:
         source = self._cut(tokenisers.source, lines, ids, examples, sources, sampling)
         lines, ids = store.target_text, store.target
         target = self._cut(tokenisers.target, lines, ids, examples, targets, sampling)
-        return Cuts(source, target, np.arange(len(examples)))
+        return Cuts(source, target, np.arange(len(examples)), sources.keys())
 
     def _spoil(
         self, examples: Int64[np.ndarray, " examples"], random: np.random.Generator

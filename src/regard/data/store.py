@@ -78,16 +78,24 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The ids of both sides of a corpus, and its text where training will cut it anew.
+    """The ids of both sides of a corpus, and what training needs of it besides.
 
     On disk: a folder of flat little-endian arrays, and `store.json` with the key of what they
     were made from and the SHA-256 of each. Ids take two bytes while the vocabulary allows it.
+
+    Attributes:
+        source: ids.
+        target: ids.
+        source_text: the text, where training cuts it anew.
+        target_text: likewise.
+        links: links between the words of the text, one after the other: i, j, i, j …
     """
 
     source: Rows
     target: Rows
     source_text: Lines | None = None
     target_text: Lines | None = None
+    links: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -101,6 +109,7 @@ class Store:
         *,
         key: str,
         has_text: bool = False,
+        has_links: bool = False,
     ) -> "Store":
         """Encode the examples into a new folder, which replaces an old one when complete.
 
@@ -110,6 +119,7 @@ class Store:
             tokenisers: what cuts them.
             key: stands for all that decides what the store holds (`store_key`).
             has_text: whether to keep the text, which is kept in any case if the tokenisers sample.
+            has_links: whether to keep the links that every example then has, and the text.
 
         Raises:
             DataError: if the folder cannot be written; an old one is then left as it was.
@@ -118,7 +128,8 @@ class Store:
         try:
             remove_temporaries(folder.parent)
             temporary.mkdir(parents=True)
-            _write(temporary, examples, tokenisers, key, has_text or tokenisers.sampling > 0)
+            has_text = has_text or has_links or tokenisers.sampling > 0
+            _write(temporary, examples, tokenisers, key, has_text=has_text, has_links=has_links)
             _replace(temporary, folder)
         except OSError as error:
             raise DataError(
@@ -147,7 +158,10 @@ class Store:
             return cls(source, target)
         source_text = Lines(_open_rows(folder, "source-text", "|u1", index["files"]))
         target_text = Lines(_open_rows(folder, "target-text", "|u1", index["files"]))
-        return cls(source, target, source_text, target_text)
+        if "links.flat" not in index["files"]:
+            return cls(source, target, source_text, target_text)
+        links = _open_rows(folder, "links", "<i4", index["files"])
+        return cls(source, target, source_text, target_text, links)
 
     @classmethod
     def open_or_build(
@@ -158,12 +172,15 @@ class Store:
         *,
         key: str,
         has_text: bool = False,
+        has_links: bool = False,
     ) -> "Store":
         """Map the store if it is whole and made from the same, and build it otherwise."""
         try:
             return cls.open(folder, key=key)
         except DataError:
-            return cls.build(folder, examples(), tokenisers, key=key, has_text=has_text)
+            return cls.build(
+                folder, examples(), tokenisers, key=key, has_text=has_text, has_links=has_links
+            )
 
 
 def store_key(
@@ -201,11 +218,14 @@ def _write(
     examples: Iterable[Example],
     tokenisers: TokeniserPair,
     key: str,
+    *,
     has_text: bool,
+    has_links: bool,
 ) -> None:
     widest = max(len(tokenisers.source), len(tokenisers.target))
     dtype = np.dtype("<u2") if widest <= 2**16 else np.dtype("<i4")
     names = ["source", "target"] + (["source-text", "target-text"] if has_text else [])
+    names += ["links"] if has_links else []
     writers = {name: _Writer(folder, name) for name in names}
     try:
         for chunk in _chunks(examples):
@@ -217,6 +237,10 @@ def _write(
                 if has_text:
                     lines = [text.encode() for text in texts]
                     writers[f"{side}-text"].add(b"".join(lines), map(len, lines))
+            if has_links:
+                ends = [list(chain.from_iterable(sorted(e.links or ()))) for e in chunk]
+                flat = np.fromiter(chain.from_iterable(ends), "<i4")
+                writers["links"].add(flat.tobytes(), map(len, ends))
     finally:
         for writer in writers.values():
             writer.close()

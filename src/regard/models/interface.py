@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from annotated_types import Ge, Gt, Le, Lt
 from torch import nn
 
+from regard.attention import Attend
 from regard.nn.recompute import Recomputing
 from regard.shapes import Bool, Float, Int, Tensor
 
@@ -141,6 +142,18 @@ class Seq2Seq(nn.Module, ABC, Generic[State]):
         hidden = self.decode(self.encode(source, source_mask), target, target_mask)
         logits: Tensor = self.output(hidden)
         return logits
+
+    def cross_attentions(self) -> list[Attend]:
+        """The attentions of the decoder over the source, the first layer's first.
+
+        They are known by their place in the module tree, which begins with `cross`.
+        """
+        return [
+            module
+            for name, module in self.named_modules()
+            if isinstance(module, Attend)
+            and name.removesuffix(".attend").rpartition(".")[2].startswith("cross")
+        ]
 
     def recompute_blocks(self, is_asked: bool) -> None:
         """Keep only what enters each block, and compute the rest again on the way back."""

@@ -194,10 +194,13 @@ class SentencePieces(Tokeniser):
         return ids
 
     def _cut(self, text: str) -> list[tuple[int, Span]]:
+        return self._located(text, self._ids([text])[0])
+
+    def _located(self, text: str, ids: Sequence[int]) -> list[tuple[int, Span]]:
         cut: list[tuple[int, Span]] = []
         start = -1  # of the space we put before the text
         bytes_left = 0  # of the character at `start`, while it is being spelt
-        for id in self._ids([text])[0]:
+        for id in ids:
             if self._is_byte[id]:
                 bytes_left = bytes_left or len(text[start].encode())
                 cut.append((id, (start, start + 1)))

@@ -64,10 +64,26 @@ class Tokeniser(ABC):
     def encode(self, text: str) -> Encoded:
         """Cut one text, remembering where the pieces came from."""
         form, spans = normalised_with_spans(text, self.normalise)
+        return self._encoded(text, form, spans, self._cut(form))
+
+    def locate(self, text: str, ids: Sequence[int]) -> Encoded:
+        """What `encode` would give, had it cut the text into these ids as `sample_ids` did."""
+        form, spans = normalised_with_spans(text, self.normalise)
+        return self._encoded(text, form, spans, self._located(form, ids))
+
+    def _located(self, text: str, ids: Sequence[int]) -> list[tuple[int, Span]]:
+        """What `_cut` would give, had it cut the text into these ids."""
+        cut = self._cut(text)
+        assert [id for id, _ in cut] == list(ids), "one way to cut a text, unless it is sampled"
+        return cut
+
+    def _encoded(
+        self, text: str, form: str, spans: Sequence[Span], cut: Iterable[tuple[int, Span]]
+    ) -> Encoded:
         ids: list[int] = []
         pieces: list[str] = []
         offsets: list[Span] = []
-        for id, (start, end) in self._cut(form):
+        for id, (start, end) in cut:
             ids.append(id)
             is_unknown = id == self.unk
             pieces.append(shown(form[start:end]) if is_unknown else self.piece(id))

@@ -47,6 +47,17 @@ class TrainConfig:
         Ge(0),
         Doc("α of R-Drop: two passes with different dropout should agree (5 there); 0 is one pass"),
     ] = 0.0
+    guided_alignment: Annotated[
+        float,
+        Ge(0),
+        Doc("λ of guided alignment: attention is taught the links of data.alignment; 0 is off"),
+    ] = 0.0
+    guided_layer: Annotated[
+        CountOrNone, Doc("decoder layer that is taught, counted from 1; 0 is the last")
+    ] = 0
+    guided_head: Annotated[
+        CountOrNone, Doc("head that is taught, counted from 1; 0 is the mean of all")
+    ] = 1
     reward: Annotated[
         float, Ge(0), Doc("weight of expected sentence GLEU, for fine-tuning; 0 is none")
     ] = 0.0

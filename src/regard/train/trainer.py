@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from regard.train.checkpoint import (
 )
 from regard.train.config import TrainConfig
 from regard.train.ema import MovingAverage
+from regard.train.guided import Guide
 from regard.train.loss import Loss
 from regard.train.objective import batch_loss
 from regard.train.observer import Observer, StepReport
@@ -84,6 +86,7 @@ class Trainer:
         self.moving_average = MovingAverage(model, config.ema) if config.ema else None
         self.progress = Progress()
         self.is_stopping = False
+        self._guide = Guide.of(model, config) if config.guided_alignment else None
         device, num_cores = model.output.weight.device.type, torch.get_num_threads()
         self._shards = (
             Shards(self._loss, list(model.parameters()), num_cores)
@@ -214,8 +217,9 @@ class Trainer:
 
     def _loss(self, batch: Batch) -> Loss:
         config, device = self.config, self.model.output.weight.device.type
+        loss = partial(batch_loss, self.model, batch, config.label_smoothing, config.r_drop)
         with torch.autocast(device, torch.bfloat16, enabled=config.precision == "bf16"):
-            found = batch_loss(self.model, batch, config.label_smoothing, config.r_drop)
+            found = loss() if self._guide is None else self._guide.taught(loss, batch)
             if config.reward == 0:
                 return found
             target = self.validator.tokenisers.target
