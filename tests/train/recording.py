@@ -2,8 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,15 +135,17 @@ def train_in_parts(folder: Path, config: RunConfig, stops: Sequence[int] = ()) -
     return trained
 
 
-@contextmanager
-def two_cores() -> Iterator[None]:
-    """Train as on two cores, which share a batch."""
+def resumes_on_two_cores(place: Path, config: RunConfig) -> bool:
+    """Whether a training whose batches are cut among two cores goes on bit for bit."""
     num_threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        yield
+        unbroken = train_in_parts(place / "unbroken", config)
+        resumed = train_in_parts(place / "resumed", config, stops=[5])
     finally:
         torch.set_num_threads(num_threads)
+    assert unbroken.trainer.is_cut_among_cores
+    return resumed.losses == unbroken.losses and equal(resumed.tensors, unbroken.tensors)
 
 
 def equal(left: dict[str, Tensor], right: dict[str, Tensor]) -> bool:

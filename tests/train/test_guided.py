@@ -33,13 +33,21 @@ from regard.train.objective import batch_loss
 from regard.train.shards import Shards, learn
 from tests.little_corpus import little_run, sentences, write_corpus
 from tests.models.architectures import VARIATIONS, VOCABULARY, tiny_model
-from tests.train.recording import equal, everything_random, train_in_parts, two_cores
+from tests.train.recording import equal, everything_random, resumes_on_two_cores
 from train_systems import make_batches
 
 SMOOTHING = 0.1
 SOME = 5  # sentences of which one is measured
-# Recurrent decoders that attend, one of them step by step, and the Transformer.
-ATTENTIVE = ["transformer", "transformer-pre-norm", "bahdanau", "luong", "luong-dot", "gnmt"]
+# All that attend: at once, layer by layer, or step by step.
+ATTENTIVE = [
+    "transformer",
+    "transformer-pre-norm",
+    "bahdanau",
+    "luong",
+    "luong-dot",
+    "gnmt",
+    "convs2s",
+]
 
 
 @pytest.fixture(scope="module")
@@ -293,12 +301,7 @@ def test_a_guided_training_cut_among_cores_resumes_bit_for_bit(tmp_path: Path, p
         model=dataclasses.replace(config.model, dropout_attention=0.0),
         train=dataclasses.replace(config.train, guided_alignment=0.5),
     )
-    with two_cores():
-        unbroken = train_in_parts(tmp_path / "unbroken", config)
-        resumed = train_in_parts(tmp_path / "resumed", config, stops=[5])
-    assert unbroken.trainer.is_cut_among_cores
-    assert resumed.losses == unbroken.losses
-    assert equal(resumed.tensors, unbroken.tensors)
+    assert resumes_on_two_cores(tmp_path, config)
 
 
 # ------------------------------------------------------------------------------ refusals

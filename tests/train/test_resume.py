@@ -16,9 +16,9 @@ from tests.train.recording import (
     Trained,
     equal,
     everything_random,
+    resumes_on_two_cores,
     train_in_parts,
     train_once,
-    two_cores,
 )
 
 
@@ -110,12 +110,7 @@ def test_a_batch_cut_among_cores_resumes_bit_for_bit(
 ) -> None:
     config = everything_random(tmp_path, r_drop=r_drop, steps=8)
     config = dataclasses.replace(config, model=dataclasses.replace(SHAPE, experts=experts))
-    with two_cores():
-        unbroken = train_in_parts(tmp_path / "unbroken", config)
-        resumed = train_in_parts(tmp_path / "resumed", config, stops=[5])
-    assert unbroken.trainer.is_cut_among_cores
-    assert resumed.losses == unbroken.losses
-    assert equal(resumed.tensors, unbroken.tensors)
+    assert resumes_on_two_cores(tmp_path, config)
 
 
 def _restores_no_random_state(monkeypatch: pytest.MonkeyPatch) -> None:
