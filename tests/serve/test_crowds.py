@@ -164,7 +164,7 @@ def growth(program: str, run: Path, num_requests: int) -> float:
                 body = body | {"q": dice.choice(TEXTS)}
             content = json.dumps(body)
             connection.request("POST", path, content, {"Content-Type": "application/json"})
-            if number % 50 == 49:  # a client that leaves
+            if number % 47 == 46:  # a client that leaves
                 connection.close()
                 continue
             response = connection.getresponse()

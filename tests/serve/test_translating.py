@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from regard.api import Translator
+from regard.errors import ConfigError, ModelFileError
+from regard.serve.refusal import OUR_FAULT
 from tests.little_corpus import sentences
 from tests.serve.running import Running, events, running
 
@@ -173,3 +175,22 @@ def test_the_steps_of_a_beam_are_a_tree_with_the_candidates_as_leaves(
 def test_a_stream_that_cannot_begin_is_a_plain_refusal(server: Running) -> None:
     reply = server.post("/translate/stream", q=SENTENCE, target="xx")
     assert (reply.status, list(reply.json)) == (400, ["error"])
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(ConfigError("shorten it"), "shorten it"), (ModelFileError("a secret"), OUR_FAULT)],
+)
+def test_whose_fault_it_is_decides_what_is_told(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(translator.models[0], "step", fail)
+    with running({"mine": translator}) as server:
+        plain = server.post("/translate", q=SENTENCE)
+        assert plain.status == (400 if message != OUR_FAULT else 500)
+        stream = server.post("/translate/stream", q=SENTENCE)
+    assert plain.json == {"error": message}
+    assert events(stream.content) == [("error", {"error": message})]

@@ -14,7 +14,7 @@ from regard.serve.guard import Guard
 from regard.serve.listing import language_routes, status_routes
 from regard.serve.looking import attend_routes
 from regard.serve.metrics import Metrics
-from regard.serve.refusal import Refusal
+from regard.serve.refusal import OUR_FAULT, Refusal
 from regard.serve.static import FOLDER, INDEX, PageFile, read_page, security_headers
 from regard.serve.translating import translate_routes
 
@@ -109,4 +109,4 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
 
 async def _answer_failure(request: Request, error: Exception) -> Response:
     """Our own mistake; the log has where."""
-    return JSONResponse({"error": "this should not happen; the server's log says where"}, 500)
+    return JSONResponse({"error": OUR_FAULT}, 500)

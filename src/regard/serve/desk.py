@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from regard.errors import RegardError
+from regard.errors import ConfigError
 from regard.serve.guard import FACTS
 from regard.serve.job import Answer, Job, Options
 from regard.serve.keys import Keys
@@ -114,7 +114,7 @@ class Desk:
             raise
         except TimeoutError:
             raise busy("there was no answer in time; send less, or try later", 503) from None
-        except RegardError as error:
+        except ConfigError as error:
             raise Refusal(400, str(error)) from None
         finally:
             answers.cancel()

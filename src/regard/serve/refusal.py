@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 # Clients that leave without an answer, as nginx counts them.
 LEFT = 499
+OUR_FAULT = "this should not happen; the server's log says where"
 
 
 class Refusal(Exception):  # noqa: N818 it is an answer, not a fault

@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Language = Annotated[str, Field(max_length=35, description="a code such as fr")]
 Source = Annotated[str, Field(max_length=35, description='a code such as fr, or "auto"')]
 Target = Annotated[
     str | None, Field(max_length=35, description="a code; needed unless only one fits")

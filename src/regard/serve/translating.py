@@ -7,12 +7,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from regard.errors import RegardError
+from regard.errors import ConfigError
 from regard.serve.body import body_schema, read_body
 from regard.serve.desk import Desk
 from regard.serve.job import Answer, Job
+from regard.serve.logs import LOGGER
 from regard.serve.markup import Markup, Plain
-from regard.serve.refusal import Refusal
+from regard.serve.refusal import OUR_FAULT, Refusal
 from regard.serve.schema import (
     Detail,
     ErrorAnswer,
@@ -104,8 +105,11 @@ def translate_routes(desk: Desk) -> APIRouter:
                 yield encode_event("done", done)
             except TimeoutError:
                 yield encode_event("error", ErrorAnswer(error="there was no end in time"))
-            except RegardError as error:
+            except ConfigError as error:
                 yield encode_event("error", ErrorAnswer(error=str(error)))
+            except Exception as error:  # the answer has begun: its status cannot tell any more
+                LOGGER.error("failed", exc_info=error)
+                yield encode_event("error", ErrorAnswer(error=OUR_FAULT))
 
         return _Events(events(), job)
 
