@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import regard
 from regard.api import Translator
+from regard.serve.desk import Desk
 from regard.serve.keys import Keys
 from regard.serve.limits import Limits
 from regard.serve.server import Server, address_of, bind, build_server
@@ -90,6 +91,7 @@ def running(
     keys: Keys | None = None,
     origins: tuple[str, ...] = (),
     send_buffer: int | None = None,
+    runs: Mapping[str, Path] | None = None,
 ) -> Iterator[Running]:
     """Serve in a thread until the block ends; the kernel keeps `send_buffer` bytes to be sent."""
     limits = limits or Limits()
@@ -98,7 +100,7 @@ def running(
     if send_buffer is not None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
     address = address_of(listening)
-    server = build_server(shelf, keys or Keys(), limits, origins)
+    server = build_server(Desk(shelf, keys or Keys(), limits, runs or {}), origins)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))
     thread.start()
     try:

@@ -29,12 +29,23 @@ OPERATIONS = (
     "POST /detect",
     "GET /frontend/settings",
     "GET /health",
+    "POST /ideas/by-hand",
+    "POST /ideas/contexts",
+    "POST /ideas/heads",
+    "POST /ideas/masks",
+    "GET /ideas/positions",
+    "GET /ideas/road",
+    "POST /ideas/weather",
     "GET /languages",
     "GET /metrics",
     "GET /models",
+    "GET /runs",
+    "GET /runs/{name}",
     "POST /translate",
     "POST /translate/stream",
 )
+# A word that stands in both sentences, or the name of a run, is not found by chance.
+SELDOM = ("POST /ideas/contexts", "GET /runs/{name}")
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -75,7 +86,7 @@ def fuzz(document: Any, operation: str, num_cases: int) -> None:
         statuses.add(case.call_and_validate(checks=CHECKS, timeout=60).status_code)
 
     answer()
-    assert 200 in statuses
+    assert 200 in statuses or operation in SELDOM
     assert max(statuses) < 500
 
 
@@ -96,7 +107,7 @@ def test_every_body_has_an_example_that_is_answered(server: Running) -> None:
             for example in schema["examples"]:
                 assert server.post(path, **example).status == 200, (path, example)
                 num_examples += 1
-    assert num_examples >= 5
+    assert num_examples >= 10
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

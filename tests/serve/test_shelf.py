@@ -20,7 +20,8 @@ KEY = "0123456789abcdef"
 
 def test_a_folder_is_called_by_its_name_unless_it_is_given_another(tmp_path: Path) -> None:
     found = named_folders(
-        ["runs/mine", "other=runs/mine", str(tmp_path / "x" / ".." / "y"), "a b=runs/third"]
+        ["runs/mine", "other=runs/mine", str(tmp_path / "x" / ".." / "y"), "a b=runs/third"],
+        "--model",
     )
     assert found == {
         "mine": Path("runs/mine"),
@@ -33,15 +34,14 @@ def test_a_folder_is_called_by_its_name_unless_it_is_given_another(tmp_path: Pat
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([], "no model to serve; give one with --model DIR, a folder that `regard train` wrote"),
         (["a/m", "b/m"], "--model b/m: a/m is called m too; give another name with --model NAME=b"),
-        (["runs/my model"], "'my model' is no name for a model; give one of letters"),
-        (["/"], "'' is no name for a model"),
+        (["runs/my model"], "'my model' is no name; give one of letters"),
+        (["/"], "'' is no name"),
     ],
 )
 def test_names_that_cannot_be_are_one_line(given: list[str], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        named_folders(given)
+        named_folders(given, "--model")
     assert message in str(caught.value)
 
 

@@ -197,6 +197,23 @@ def test_a_failing_model_fails_its_batch_and_not_the_worker(
         assert worker.is_alive
 
 
+def test_other_work_is_done_between_batches_in_the_same_thread(gate: Gate) -> None:
+    with working(gate, max_queue=2) as worker:
+        job = Job(TEXTS[:1], GREEDY)
+        worker.submit(job)
+        assert gate.entered.wait(TIMEOUT)
+        called = worker.call(threading.current_thread)
+        with pytest.raises(Refusal, match="too many requests"):
+            worker.call(threading.current_thread)
+        gate.open.set()
+        assert called.result(TIMEOUT) is worker._thread
+        assert result(job)
+        broken = worker.call(lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            broken.result(TIMEOUT)
+        assert worker.is_alive
+
+
 def test_a_closed_worker_leaves_nobody_waiting(gate: Gate) -> None:
     with working(gate) as worker:
         jobs = [Job([text], Options(beam=1 + n)) for n, text in enumerate(TEXTS[:3])]

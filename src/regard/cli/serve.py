@@ -14,6 +14,7 @@ LOOPBACK = ("127.", "::1", "localhost")
 def serve(
     *,
     model: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    runs: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     host: str = "127.0.0.1",
     port: int = 8000,
     api_key_file: Path | None = None,
@@ -29,6 +30,7 @@ def serve(
 
     Args:
         model: a run folder, or NAME=FOLDER; several for several models.
+        runs: a folder of a training, finished or not, whose log may be looked at; or NAME=FOLDER.
         host: the address to listen on; 0.0.0.0 is everywhere.
         port: to listen on; 0 takes any that is free.
         api_key_file: one key a line; only who has one may ask.
@@ -43,13 +45,19 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise ConfigError("regard serve needs fastapi; pip install 'regard[serve]'") from None
+    from regard.serve.desk import Desk
     from regard.serve.keys import Keys, read_keys
     from regard.serve.logs import log_to
     from regard.serve.server import address_of, bind, build_server, load_shelf
     from regard.serve.shelf import named_folders
 
     limits = limits or Limits()
-    folders = named_folders(model)
+    if not model:
+        raise ConfigError(
+            "no model to serve; give one with --model DIR, a folder that `regard train` wrote"
+        )
+    folders = named_folders(model, "--model")
+    trainings = named_folders(runs, "--runs")
     keys = read_keys(api_key_file) if api_key_file else Keys()
     with bind(host, port) as listening:
         shelf = load_shelf(folders, limits, device=device, warn=_warn)
@@ -59,7 +67,7 @@ def serve(
             print(f"{each.name}: {each.source or '?'} → {each.target or '?'}")
         print(f"serving on {address_of(listening)}", flush=True)
         log_to(sys.stderr)
-        build_server(shelf, keys, limits, cors_origin).run([listening])
+        build_server(Desk(shelf, keys, limits, trainings), cors_origin).run([listening])
 
 
 def _warn(line: str) -> None:

@@ -11,10 +11,12 @@ from starlette.exceptions import HTTPException
 
 from regard.serve.desk import Desk
 from regard.serve.guard import Guard
+from regard.serve.ideas import idea_routes
 from regard.serve.listing import language_routes, status_routes
 from regard.serve.looking import attend_routes
 from regard.serve.metrics import Metrics
 from regard.serve.refusal import OUR_FAULT, Refusal
+from regard.serve.runs import run_routes
 from regard.serve.static import FOLDER, INDEX, PageFile, read_page, security_headers
 from regard.serve.translating import translate_routes
 
@@ -54,6 +56,8 @@ def create_app(desk: Desk, *, origins: Sequence[str] = (), folder: Path = FOLDER
         attend_routes(desk),
         language_routes(desk),
         status_routes(desk, metrics),
+        idea_routes(desk),
+        run_routes(desk),
         _page_routes(page),
     ):
         app.include_router(routes)

@@ -1,6 +1,7 @@
 """The body of a request, read strictly: JSON with one meaning, or a form."""
 
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
@@ -45,15 +46,11 @@ async def read_body(request: Request, kind: type[Body]) -> Body:
         raise Refusal(400, f"the body is not understood: {error}") from None
 
 
-def body_schema(kind: type[BaseModel]) -> dict[str, object]:
-    """What the OpenAPI document says of such a body."""
-    schema = kind.model_json_schema()
-    return {
-        "requestBody": {
-            "required": True,
-            "content": {JSON: {"schema": schema}, FORM: {"schema": schema}},
-        }
-    }
+def body_schema(kind: type[BaseModel], media_types: Sequence[str] = (JSON, FORM)) -> dict[str, Any]:
+    """What the OpenAPI document says of such a body; lists of numbers do not fit into a form."""
+    schema = {"schema": kind.model_json_schema()}
+    content = dict.fromkeys(media_types, schema)
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def _parse_form(content: bytes) -> dict[str, str]:

@@ -1,8 +1,11 @@
 """From a request to its answer: who may ask, which model is meant, and the wait for it."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
 
 from starlette.requests import Request
 
@@ -15,6 +18,8 @@ from regard.serve.refusal import Refusal, busy, left
 from regard.serve.schema import Detection, OneText, TranslateRequest
 from regard.serve.shelf import Served, Shelf
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True, slots=True)
 class Desk:
@@ -24,11 +29,13 @@ class Desk:
         shelf: the models.
         keys: who may ask.
         limits: how much.
+        runs: folders of trainings whose logs may be looked at, by name.
     """
 
     shelf: Shelf
     keys: Keys
     limits: Limits
+    runs: Mapping[str, Path] = field(default_factory=dict)
 
     def admit(
         self,
@@ -95,14 +102,21 @@ class Desk:
         return Options(beam, alternatives + 1, asked.prefix, align, attention)
 
     async def answers(self, request: Request, model: Served, job: Job) -> list[Answer]:
-        """Submit a job and wait for it, unless the client leaves or it takes too long.
+        """Submit a job and wait for it.
 
         Raises:
-            Refusal: 429, too many wait already; 503, it took too long; 400, the texts cannot be
-                translated as asked.
+            Refusal: 429, too many wait already; otherwise as `result`.
         """
         model.worker.submit(job)
-        answers = asyncio.wrap_future(job.answers)
+        return await self.result(request, job.answers)
+
+    async def result(self, request: Request, future: "Future[Result]") -> Result:
+        """Wait for what a worker does, unless the client leaves or it takes too long.
+
+        Raises:
+            Refusal: 503, it took too long; 400, it cannot be done as asked.
+        """
+        answers = asyncio.wrap_future(future)
         leaving = asyncio.ensure_future(_client_left(request))
         leaving.add_done_callback(lambda _: answers.cancel())
         try:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from regard.lens.wire import to_wire
+from regard.lens.html import html_page
 from regard.serve.body import body_schema, read_body
 from regard.serve.desk import Desk
 from regard.serve.job import Answer, Job
@@ -15,17 +15,24 @@ from regard.serve.shelf import Served
 
 # As JSON, a weight takes twenty characters.
 MAX_FLOATS = 1_000_000
+HTML = "text/html"
 
 
 def attend_routes(desk: Desk) -> APIRouter:
     """A record of attention for every sentence of a text."""
     router = APIRouter(tags=["look"], responses=refusals())
 
-    @router.post("/attend", response_model=AttendAnswer, openapi_extra=body_schema(AttendRequest))
+    @router.post(
+        "/attend",
+        response_model=AttendAnswer,
+        responses={200: {"content": {HTML: {"schema": {"type": "string"}}}}},
+        openapi_extra=body_schema(AttendRequest),
+    )
     async def attend(request: Request) -> Response:
         """Translate a text and say where the model looked: every layer, head and kind.
 
-        Weights show where the model looked, not why.
+        Weights show where the model looked, not why. With `Accept: text/html` the answer is one
+        file that opens without a network, of the first sentence.
         """
         asked = await read_body(request, AttendRequest)
         desk.admit(request, asked.api_key, [asked.q], desk.limits.max_looked)
@@ -33,10 +40,23 @@ def attend_routes(desk: Desk) -> APIRouter:
         options = desk.options(model, asked, align=True, attention=True)
         (answer,) = await desk.answers(request, model, Job([asked.q], options))
         # Packing and writing megabytes: not in the loop that serves everybody.
+        if request.headers.get("accept") == "text/html":
+            return Response(await run_in_threadpool(_document, model, answer), media_type=HTML)
         content = await run_in_threadpool(_written, model, answer, asked.floats)
         return Response(content, media_type="application/json")
 
     return router
+
+
+def _document(model: Served, answer: Answer) -> str:
+    """The first sentence's attention as a file that opens without a server.
+
+    Raises:
+        Refusal: 400, the text is empty.
+    """
+    if not answer.translation.sentences:
+        raise Refusal(400, "q: there is no sentence to look at")
+    return html_page(answer.translation.sentences[0].to_wire(model.name))
 
 
 def _written(model: Served, answer: Answer, with_floats: bool) -> str:
@@ -57,7 +77,7 @@ def _written(model: Served, answer: Answer, with_floats: bool) -> str:
         assert sentence.attention is not None, "attention was asked for"
         fields = replace(sentence, attention=None).to_json()
         floats = sentence.attention.to_json() if with_floats else None
-        wire = to_wire(sentence.attention, sentence.source, sentence.best.target, model=model.name)
+        wire = sentence.to_wire(model.name)
         sentences.append(AttendedSentence(**fields, attention=wire, floats=floats))
     found = AttendAnswer(text=translation.text, model=model.name, sentences=sentences)
     return found.model_dump_json(exclude_none=True)

@@ -93,6 +93,59 @@ class DetectRequest(Strict):
     api_key: ApiKey = None
 
 
+Coordinate = Annotated[float, Field(ge=-1000, le=1000)]
+
+
+class WeatherRequest(Strict):
+    """A place on the map of weather stations."""
+
+    model_config = _examples({"query": [0.1, -0.05]})
+
+    query: list[Coordinate] = Field(min_length=2, max_length=2)
+
+
+class ByHandRequest(Strict):
+    """Three inputs of width four, to attend to one another."""
+
+    model_config = _examples(
+        {"inputs": [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]], "score": "scaled"}
+    )
+
+    inputs: list[Annotated[list[Coordinate], Field(min_length=4, max_length=4)]] = Field(
+        min_length=3, max_length=3
+    )
+    score: Literal["dot", "scaled"] = "scaled"
+
+
+class MasksRequest(Strict):
+    """Which masks to lay over the same scores."""
+
+    model_config = _examples({"look_ahead": True, "padding": False})
+
+    look_ahead: bool = True
+    padding: bool = True
+
+
+class HeadsRequest(OneText):
+    """A sentence; what each head does with it is wanted."""
+
+    model_config = _examples({"q": "Jane visite l'Afrique en septembre."})
+
+
+class ContextsRequest(Strict):
+    """Two sentences with one word in common."""
+
+    model_config = _examples(
+        {"first": "Jane voit un livre.", "second": "Elle cherche un livre.", "word": "livre"}
+    )
+
+    first: str
+    second: str
+    word: str
+    api_key: ApiKey = None
+    model: ModelName = None
+
+
 # ------------------------------------------------------------------------------ answers
 
 
@@ -221,6 +274,14 @@ class ModelAnswer(BaseModel):
     parameters: int
     beam: int = Field(description="unless a request says otherwise")
     max_pieces: int | None = Field(description="a longer sentence is translated in parts")
+
+
+class RunAnswer(BaseModel):
+    """A training whose log can be looked at."""
+
+    model_config = _examples({"name": "mine"})
+
+    name: str
 
 
 class HealthAnswer(BaseModel):

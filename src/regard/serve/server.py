@@ -11,7 +11,6 @@ from regard.api import load
 from regard.errors import ConfigError
 from regard.serve.app import create_app
 from regard.serve.desk import Desk
-from regard.serve.keys import Keys
 from regard.serve.limits import Limits
 from regard.serve.protocol import protocol_with
 from regard.serve.shelf import Served, Shelf
@@ -66,9 +65,10 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def build_server(shelf: Shelf, keys: Keys, limits: Limits, origins: Sequence[str] = ()) -> "Server":
+def build_server(desk: Desk, origins: Sequence[str] = ()) -> "Server":
     """An uvicorn server with our application, protocol and patience."""
-    app = create_app(Desk(shelf, keys, limits), origins=origins)
+    limits = desk.limits
+    app = create_app(desk, origins=origins)
     return Server(
         uvicorn.Config(
             app,

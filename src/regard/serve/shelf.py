@@ -101,16 +101,12 @@ class Shelf:
         return found
 
 
-def named_folders(given: Sequence[str]) -> dict[str, Path]:
-    """What `--model` was given: NAME=DIR, or DIR whose last part is the name.
+def named_folders(given: Sequence[str], option: str) -> dict[str, Path]:
+    """What an option was given: NAME=DIR, or DIR whose last part is the name.
 
     Raises:
-        ConfigError: there is none, a name cannot stand in an address, or two are the same.
+        ConfigError: a name cannot stand in an address, or two are the same.
     """
-    if not given:
-        raise ConfigError(
-            "no model to serve; give one with --model DIR, a folder that `regard train` wrote"
-        )
     folders: dict[str, Path] = {}
     for each in given:
         name, equals, folder = each.partition("=")
@@ -118,13 +114,13 @@ def named_folders(given: Sequence[str]) -> dict[str, Path]:
             name, folder = Path(each).resolve().name, each
         if not NAME.fullmatch(name):
             raise ConfigError(
-                f"--model {each}: {shown(name)} is no name for a model; give one of letters, "
-                f"digits, . _ and - with --model NAME={folder}"
+                f"{option} {each}: {shown(name)} is no name; give one of letters, digits, . _ and "
+                f"- with {option} NAME={folder}"
             )
         if name in folders:
             raise ConfigError(
-                f"--model {each}: {folders[name]} is called {name} too; give another name with "
-                f"--model NAME={folder}"
+                f"{option} {each}: {folders[name]} is called {name} too; give another name with "
+                f"{option} NAME={folder}"
             )
         folders[name] = Path(folder)
     return folders

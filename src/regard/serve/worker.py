@@ -3,8 +3,10 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from regard.api import Translator
 from regard.decoding.config import DecodingConfig
@@ -16,6 +18,9 @@ from regard.translation import SentenceTranslation
 
 # A watched batch keeps the weights of every step, so it is a small one.
 WATCHED_TOKENS = 256
+
+
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -52,6 +57,7 @@ class Worker:
         self.limits = limits
         self.tally = Tally()
         self._jobs: deque[Job] = deque()
+        self._calls: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._arrived = 0.0  # when the oldest job that no batch has been made of came
         self._is_closed = False
         self._changed = threading.Condition()
@@ -64,8 +70,11 @@ class Worker:
         """Stop; who still waits is left without an answer."""
         with self._changed:
             self._is_closed = True
-            for job in self._jobs:
-                job.answers.cancel()
+            for waiting in (
+                *(job.answers for job in self._jobs),
+                *(each for each, _ in self._calls),
+            ):
+                waiting.cancel()
             self._changed.notify_all()
         self._thread.join(timeout)
 
@@ -86,14 +95,24 @@ class Worker:
             Refusal: 429, too many are waiting already.
         """
         with self._changed:
-            self._drop_finished()
-            if self._is_closed or len(self._jobs) >= self.limits.max_queue:
-                self.tally.refused += 1
-                raise busy("too many requests are waiting; try again later")
+            self._make_room()
             if not self._jobs:
                 self._arrived = time.monotonic()
             self._jobs.append(job)
             self._changed.notify_all()
+
+    def call(self, function: Callable[[], Result]) -> "Future[Result]":
+        """Let something else be done with the model, between two batches.
+
+        Raises:
+            Refusal: 429, too many are waiting already.
+        """
+        result: Future[Result] = Future()
+        with self._changed:
+            self._make_room()
+            self._calls.append((result, function))
+            self._changed.notify_all()
+        return result
 
     def config(self, options: Options) -> DecodingConfig:
         """How to search: the run file's way, but for what the client chose."""
@@ -110,9 +129,15 @@ class Worker:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._jobs or self._is_closed)
+                self._changed.wait_for(lambda: self._jobs or self._calls or self._is_closed)
                 if self._is_closed:
                     return
+                calls, self._calls = self._calls, deque()
+            for result, function in calls:
+                _fulfil(result, function)
+            with self._changed:
+                if not self._jobs:
+                    continue
                 due = self._arrived + self.limits.linger
                 self._changed.wait_for(self._is_full, timeout=max(0.0, due - time.monotonic()))
                 self._arrived = 0.0
@@ -203,6 +228,22 @@ class Worker:
         self.tally.target_pieces += len(sentence.best.target.ids)
         unit.job.deliver(unit.number, sentence)
 
+    def _make_room(self) -> None:
+        """Refuse one more where too many wait."""
+        self._drop_finished()
+        if self._is_closed or len(self._jobs) + len(self._calls) >= self.limits.max_queue:
+            self.tally.refused += 1
+            raise busy("too many requests are waiting; try again later")
+
     def _drop_finished(self) -> None:
         self.tally.left += sum(job.answers.cancelled() for job in self._jobs)
         self._jobs = deque(job for job in self._jobs if not job.is_over)
+
+
+def _fulfil(result: "Future[Any]", function: Callable[[], Any]) -> None:
+    if not result.set_running_or_notify_cancel():  # the client has left
+        return
+    try:
+        result.set_result(function())
+    except Exception as error:
+        result.set_exception(error)

@@ -1,0 +1,85 @@
+"""`/ideas` and `/runs` answer what the package computes, and refuse what it cannot."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.api import Translator
+from regard.lens import ideas
+from regard.serve.keys import Keys
+from regard.train.history import read_history
+from tests.serve.running import Running, running
+
+SENTENCE = "Jane visite l'Afrique en septembre."
+KEY = "0123456789abcdef"
+
+
+def test_the_panels_are_the_packages_own(server: Running) -> None:
+    assert server.get("/ideas/positions").json == ideas.positions()
+    assert server.get("/ideas/road").json == ideas.road()
+    assert server.post("/ideas/weather", query=[0.1, 0.2]).json == ideas.weather([0.1, 0.2])
+    by_hand = server.post("/ideas/by-hand", inputs=ideas.INPUTS, score="dot").json
+    assert by_hand == ideas.by_hand(score="dot")
+    assert server.post("/ideas/masks", padding=False).json == ideas.masks(padding=False)
+
+
+def test_heads_are_those_of_the_model(server: Running, translator: Translator) -> None:
+    (record,) = translator.translate(SENTENCE, attention=True).attention
+    found = server.post("/ideas/heads", q=SENTENCE).json
+    for kind, statistics in ideas.heads(record).items():
+        for name, rows in statistics.items():
+            for row, expected in zip(found[kind][name], rows, strict=True):
+                assert row == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_word_in_the_same_context_twice_does_not_move(server: Running) -> None:
+    body = {"first": SENTENCE, "second": SENTENCE, "word": "visite"}
+    same = server.post("/ideas/contexts", **body).json
+    assert same["cosines"] == pytest.approx([1.0] * len(same["cosines"]), abs=1e-5)
+    other = server.post("/ideas/contexts", **body | {"second": "Mon ami visite la gare."}).json
+    assert min(other["cosines"]) < 0.999
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/ideas/weather", {"query": [1]}),
+        ("/ideas/weather", {"query": [1e9, 0]}),
+        ("/ideas/by-hand", {"inputs": [[1, 2, 3, 4]]}),
+        ("/ideas/masks", {"padding": "yes"}),
+        ("/ideas/heads", {"q": " "}),
+        ("/ideas/contexts", {"first": "a", "second": "b", "word": "c"}),
+    ],
+)
+def test_what_cannot_be_computed_is_refused(
+    server: Running, path: str, fields: dict[str, Any]
+) -> None:
+    reply = server.post(path, **fields)
+    assert (reply.status, list(reply.json)) == (400, ["error"])
+
+
+def test_runs_are_listed_and_read_by_name(translator: Translator, trained_run: Path) -> None:
+    runs = {"mine": trained_run, "none": trained_run / "absent"}
+    with running({"mine": translator}, runs=runs) as server:
+        assert server.get("/runs").json == [{"name": "mine"}, {"name": "none"}]
+        assert server.get("/runs/mine").json == read_history(trained_run)
+        for name in ("none", "..", "%2e%2e", "other", "mine%00", "..%2fmine"):
+            assert server.get(f"/runs/{name}").status == 404
+
+
+def test_runs_need_a_key_where_there_are_keys(translator: Translator, trained_run: Path) -> None:
+    with running({"mine": translator}, runs={"mine": trained_run}, keys=Keys([KEY])) as server:
+        for path in ("/runs", "/runs/mine"):
+            assert server.get(path).status == 403
+            assert server.get(path, Authorization=f"Bearer {KEY}").status == 200
+
+
+def test_attention_can_be_taken_home_as_one_file(server: Running) -> None:
+    body = b'{"q": "Jane visite l\'Afrique en septembre."}'
+    headers = {"Content-Type": "application/json", "Accept": "text/html"}
+    reply = server.call("POST", "/attend", body, headers)
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert b"<!doctype html>" in reply.content.lower()[:100]
+    empty = server.call("POST", "/attend", b'{"q": ""}', headers)
+    assert empty.status == 400
