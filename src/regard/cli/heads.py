@@ -138,7 +138,7 @@ def _print(report: dict[str, Any], cost: str) -> None:
     for kind, columns in report["kinds"].items():
         for layer, row in enumerate(columns["entropy"]):
             for head in range(len(row)):
-                numbers = (f"{columns[name][layer][head]:.2f}" for name in names)
+                numbers = (f"{columns[name][layer][head]:.3f}" for name in names)
                 table.add_row(kind, str(layer + 1), str(head + 1), *numbers)
     console = Console()
     console.print(table)
