@@ -162,3 +162,18 @@ def test_what_looks_at_the_whole_batch_is_not_cut(
 ) -> None:
     config = replace(CONFIG, **change)  # type: ignore[arg-type]
     assert model_of(config).is_divisible is expected
+
+
+def test_a_parameter_that_takes_part_later_keeps_its_gradient(batch: Batch) -> None:
+    """As an expert that only some sentences visit."""
+    early, late = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+
+    def loss(part: Batch) -> Loss:
+        used = early if part.indices[0] == batch.indices[0] else early * late
+        return Loss(used.square().sum() * len(part.indices), torch.zeros(()))
+
+    found = Shards(loss, [early, late], num_cores=1).learn(batch, 1.0)
+    assert found.gradients[1] is not None
+    first = shards._cut(batch, round(batch.target_mask.size / shards.PART_TOKENS))[0]
+    rest = len(batch.indices) - len(first.indices)
+    torch.testing.assert_close(found.gradients[1], torch.full((2,), 2.0 * rest))

@@ -94,11 +94,13 @@ def _cut(batch: Batch, num_parts: int) -> list[Batch]:
 
 
 def _sum(learned: Sequence[Learned]) -> Learned:
-    """Add up in order, into the tensors of the first."""
+    """Add up in order, into the tensors of the first part that has each."""
     first, *others = learned
+    total = list(first.gradients)
     for other in others:
-        pairs = zip(first.gradients, other.gradients, strict=True)
+        pairs = list(zip(total, other.gradients, strict=True))
         both = [(mine, its) for mine, its in pairs if mine is not None and its is not None]
         torch._foreach_add_([mine for mine, _ in both], [its for _, its in both])
+        total = [its if mine is None else mine for mine, its in pairs]
     smoothed, nll = sum(each.smoothed for each in learned), sum(each.nll for each in learned)
-    return Learned(smoothed, nll, first.gradients)
+    return Learned(smoothed, nll, total)

@@ -209,9 +209,9 @@ class Trainer:
             learned = self._shards.learn(batch, 1 / num_tokens)
         self._check_finite("loss", learned.smoothed, [batch])
         for parameter, gradient in zip(parameters, learned.gradients, strict=True):
-            if parameter.grad is None or gradient is None:
+            if parameter.grad is None:
                 parameter.grad = gradient
-            else:
+            elif gradient is not None:
                 parameter.grad += gradient
         return learned.smoothed / num_tokens, learned.nll / num_tokens
 
