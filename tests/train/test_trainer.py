@@ -58,11 +58,8 @@ def scripted(losses: list[float], bleus: list[float | None]) -> Callable[..., An
 
 
 def halves(batch: Batch) -> list[Batch]:
-    def rows(which: slice) -> Batch:
-        return Batch(*(getattr(batch, f.name)[which] for f in dataclasses.fields(Batch)))
-
-    middle = len(batch.indices) // 2
-    return [rows(slice(None, middle)), rows(slice(middle, None))]
+    size = len(batch.indices)
+    return [batch.rows(0, size // 2), batch.rows(size // 2, size)]
 
 
 # ------------------------------------------------------------------------------ learning
