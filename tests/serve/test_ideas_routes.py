@@ -1,5 +1,6 @@
 """`/ideas` and `/runs` answer what the package computes, and refuse what it cannot."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,18 @@ from tests.serve.running import Running, running
 
 SENTENCE = "Jane visite l'Afrique en septembre."
 KEY = "0123456789abcdef"
+
+
+@pytest.fixture
+def logged_run(tmp_path: Path) -> Path:
+    """The log of a training of two steps and a validation."""
+    step = {"event": "step", "loss": 3.5, "learning_rate": 1e-3, "tokens": 400, "seconds": 0.5}
+    shown = {"source": "Merci.", "reference": "Thank you.", "translation": "Thanks."}
+    validation = {"event": "validation", "step": 2, "loss": 3.0, "bleu": 12.5, "is_best": True}
+    events = [step | {"step": 1}, step | {"step": 2}, validation | {"translations": [shown]}]
+    lines = "".join(f"{json.dumps(event)}\n" for event in events)
+    (tmp_path / "log.jsonl").write_text(lines, "utf-8")
+    return tmp_path
 
 
 def test_the_panels_are_the_packages_own(server: Running) -> None:
@@ -59,17 +72,18 @@ def test_what_cannot_be_computed_is_refused(
     assert (reply.status, list(reply.json)) == (400, ["error"])
 
 
-def test_runs_are_listed_and_read_by_name(translator: Translator, trained_run: Path) -> None:
-    runs = {"mine": trained_run, "none": trained_run / "absent"}
+def test_runs_are_listed_and_read_by_name(translator: Translator, logged_run: Path) -> None:
+    runs = {"mine": logged_run, "none": logged_run / "absent"}
     with running({"mine": translator}, runs=runs) as server:
         assert server.get("/runs").json == [{"name": "mine"}, {"name": "none"}]
-        assert server.get("/runs/mine").json == read_history(trained_run)
+        found = server.get("/runs/mine").json
+        assert found == read_history(logged_run) and found["steps"]["step"] == [1, 2]
         for name in ("none", "..", "%2e%2e", "other", "mine%00", "..%2fmine"):
             assert server.get(f"/runs/{name}").status == 404
 
 
-def test_runs_need_a_key_where_there_are_keys(translator: Translator, trained_run: Path) -> None:
-    with running({"mine": translator}, runs={"mine": trained_run}, keys=Keys([KEY])) as server:
+def test_runs_need_a_key_where_there_are_keys(translator: Translator, logged_run: Path) -> None:
+    with running({"mine": translator}, runs={"mine": logged_run}, keys=Keys([KEY])) as server:
         for path in ("/runs", "/runs/mine"):
             assert server.get(path).status == 403
             assert server.get(path, Authorization=f"Bearer {KEY}").status == 200

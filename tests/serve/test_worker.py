@@ -81,12 +81,13 @@ def test_a_full_batch_does_not_linger(gate: Gate) -> None:
     assert worker._is_full()
 
 
+@pytest.mark.parametrize("options", [GREEDY, Options(beam=2)], ids=["alike", "unlike"])
 def test_a_short_text_does_not_wait_for_all_of_a_long_one(
-    gate: Gate, translator: Translator
+    gate: Gate, translator: Translator, options: Options
 ) -> None:
     gate.decoding = replace(gate.decoding, batch_tokens=30)
     with working(gate) as worker:
-        long, short = Job(TEXTS, GREEDY), Job(TEXTS[:1], GREEDY)
+        long, short = Job(TEXTS, GREEDY), Job(TEXTS[:1], options)
         worker.submit(long)
         assert gate.entered.wait(TIMEOUT)
         worker.submit(short)

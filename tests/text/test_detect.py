@@ -55,7 +55,8 @@ def test_probabilities_are_probabilities(text: str, languages: list[str]) -> Non
 
 
 def test_a_text_without_letters_is_in_no_language_more_than_another() -> None:
-    assert {p for _, p in detect("12:30 – 14 %", ["en", "fr", "de"])} == {pytest.approx(1 / 3)}
+    found = detect("12:30 – 14 %", ["en", "fr", "de"])
+    assert [p for _, p in found] == pytest.approx([1 / 3] * 3)
 
 
 def test_what_may_follow_a_context_sums_to_one() -> None:
