@@ -12,7 +12,9 @@ from regard.text.encoded import Encoded
 from tests.page.browser import FLAGS, find_chromium
 
 
-@pytest.fixture(scope="session")
+# Not for the session: playwright keeps an event loop running in this thread, beside which
+# other modules' tests could run none of their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     path = find_chromium()
     if path is None:
