@@ -49,6 +49,7 @@ bench-install: $(INSTALLED)  ## the peers that the benchmarks measure beside Reg
 bench: bench-install  ## side-by-side measurements against peers; nothing else should run
 	$(BIN)/python bench/train_speed.py
 	$(BIN)/python bench/cost_curves.py
+	$(BIN)/python bench/decode_speed.py
 
 clean:  ## remove the environment and what the demo made
 	rm -rf $(VENV) demo

@@ -15,8 +15,10 @@ from regard.decoding.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.request import Request, Specials, always
 from regard.decoding.search import decode_batch, draws_of, requests
+from regard.decoding.shortlist import Shortlist, decode_narrowly
 from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
 from regard.decoding.trace import Tell, Tracer
+from regard.decoding.workers import Workers
 from regard.errors import ConfigError, ModelFileError
 from regard.lens.capture import Capture, capture
 from regard.lens.coverage import rank_by_coverage
@@ -25,6 +27,7 @@ from regard.lens.unknown import replace_unknown
 from regard.lens.words import Alignment, align_words
 from regard.machine import choose_device
 from regard.models.interface import Seq2Seq
+from regard.nn.int8 import quantise_model
 from regard.sealed import verify
 from regard.text.encoded import Encoded
 from regard.text.long import cut_long
@@ -34,6 +37,7 @@ from regard.text.sentences import Language, split_sentences
 from regard.train.checkpoint import (
     check_weights,
     checkpoints,
+    is_int8,
     load_weights,
     newest_checkpoint,
     read_scores,
@@ -42,6 +46,9 @@ from regard.train.progress import Scores
 from regard.translation import Candidate, Plan, SentenceTranslation, Translation
 
 Progress = Callable[[int], None]
+Watched = tuple[Hypothesis, list[Capture]]
+"""A hypothesis, and what each model looked at when it was found, if it was watched."""
+Crew = Workers[tuple[Request, DecodingConfig], list[list[Watched]]]
 
 
 class Translator:
@@ -55,6 +62,7 @@ class Translator:
         target_language: for people; may be empty.
         max_pieces: of a source sentence; a longer one is translated in parts.
         max_positions: of a target sentence, its end included, where the model has no more.
+        shortlist: the target tokens that each source token may become; all, if None.
     """
 
     def __init__(
@@ -67,6 +75,7 @@ class Translator:
         target_language: str = "",
         max_pieces: int | None = None,
         max_positions: int | None = None,
+        shortlist: Shortlist | None = None,
     ) -> None:
         self.models = [model.eval() for model in models]
         self.tokenisers = tokenisers
@@ -75,6 +84,8 @@ class Translator:
         self.target_language = target_language
         self.max_pieces = max_pieces
         self.max_positions = max_positions
+        self.shortlist = shortlist
+        self._crew: Crew | None = None
         steppers: list[Stepper] = [ModelStepper(model) for model in self.models]
         self._stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
         target = tokenisers.target
@@ -93,6 +104,7 @@ class Translator:
         align: bool = True,
         attention: bool = False,
         prefix: str = "",
+        workers: int = 1,
         progress: Progress = lambda num_done: None,
         **options: Any,
     ) -> Translation | list[Translation]:
@@ -106,6 +118,8 @@ class Translator:
             align: whether to say which word came from which.
             attention: whether to keep every layer and head of the attention.
             prefix: what each translation must begin with.
+            workers: how many batches are decoded at a time, on a core each. Where attention is
+                needed, for `align` say, there is one, which watches.
             progress: told how many more sentences are done.
             options: fields of `DecodingConfig` to change, such as `beam=1`.
 
@@ -118,7 +132,7 @@ class Translator:
         sources = [part for plan in plans for part in plan.parts]
         found: dict[int, SentenceTranslation] = {}
         for batch in self.sentences(
-            sources, config, prefix=prefix, align=align, attention=attention
+            sources, config, prefix=prefix, align=align, attention=attention, workers=workers
         ):
             found |= batch
             progress(len(batch))
@@ -135,6 +149,7 @@ class Translator:
         align: bool = True,
         attention: bool = False,
         is_wanted: Callable[[int], bool] = always,
+        workers: int = 1,
     ) -> Iterator[dict[int, SentenceTranslation]]:
         """Translate sentences, batch after batch, those of similar length together.
 
@@ -146,12 +161,20 @@ class Translator:
             attention: whether to keep every layer and head of the attention.
             is_wanted: whether anybody still waits for a sentence, given its number; one that is
                 not wanted ends early, or is left out.
+            workers: how many batches are decoded at a time; as for `translate`.
 
         Yields:
             The sentences of a batch, by their number in `sources`.
         """
         yield from self._sentences(
-            self._stepper, sources, config, self.forced(prefix), align, attention, is_wanted
+            self._stepper,
+            sources,
+            config,
+            self.forced(prefix),
+            align,
+            attention,
+            is_wanted,
+            workers,
         )
 
     def traced(
@@ -165,6 +188,8 @@ class Translator:
         is_wanted: Callable[[int], bool] = always,
     ) -> SentenceTranslation | None:
         """Translate one sentence and tell every step of the search as it is taken.
+
+        A traced search has the whole vocabulary: it shows what the model would say.
 
         Args:
             source: one of the parts that `plan` made of a text.
@@ -207,17 +232,27 @@ class Translator:
         align: bool,
         attention: bool,
         is_wanted: Callable[[int], bool],
+        workers: int = 1,
     ) -> Iterator[dict[int, SentenceTranslation]]:
-        for request in requests(
-            [source.ids for source in sources],
-            self._specials,
-            config,
-            prefixes=[forced] * len(sources),
-            device=self.models[0].output.weight.device,
-            is_wanted=is_wanted,
-        ):
+        is_watched = align or attention or config.coverage > 0 or config.replace_unknown
+        if is_watched:
+            workers = 1
+        if workers > 1:  # a few batches for each, however small the job
+            share = sum(len(source.ids) + 1 for source in sources) // (4 * workers)
+            config = replace(config, batch_tokens=min(config.batch_tokens, share + 1))
+        asked = [
+            self._within(request)
+            for request in requests(
+                [source.ids for source in sources],
+                self._specials,
+                config,
+                prefixes=[forced] * len(sources),
+                device=self.models[0].output.weight.device,
+                is_wanted=is_wanted,
+            )
+        ]
+        for request, results in self._results(stepper, asked, config, align or attention, workers):
             found: dict[int, SentenceTranslation] = {}
-            results = self._decode(stepper, self._within(request), config, align or attention)
             for place, number in enumerate(request.numbers):
                 source = sources[number]
                 candidates = tuple(
@@ -236,9 +271,35 @@ class Translator:
                 )
             yield found
 
+    def _results(
+        self,
+        stepper: Stepper,
+        asked: Sequence[Request],
+        config: DecodingConfig,
+        is_watched: bool,
+        workers: int,
+    ) -> Iterator[tuple[Request, list[list[Watched]]]]:
+        """What became of each request, in the order in which they are done."""
+        if workers == 1 or len(asked) == 1:
+            for request in asked:
+                yield request, self._decode(stepper, request, config, is_watched)
+            return
+        tasks = [(request, config) for request in asked]
+        for number, results in self.crew(workers).results(tasks):
+            yield asked[number], results
+
+    def crew(self, number: int) -> "Crew":
+        """Workers that decode for this translator, kept for the next job."""
+        if self._crew is None or self._crew.number != number:
+            if self._crew is not None:
+                self._crew.close()
+            self._stepper.prepare()
+            self._crew = Workers(lambda task: self._decode(self._stepper, *task, False), number)
+        return self._crew
+
     def _decode(
         self, stepper: Stepper, request: Request, config: DecodingConfig, is_watched: bool
-    ) -> list[list[tuple[Hypothesis, list[Capture]]]]:
+    ) -> list[list[Watched]]:
         """For each sentence its hypotheses, best first, and what the models looked at.
 
         Several samples are drawn one after the other, each watched for itself. Coverage ranks
@@ -248,12 +309,12 @@ class Translator:
         is_watched = is_watched or has_coverage or config.replace_unknown
         lengths = request.source_mask.sum(1).tolist()
         search = replace(config, n_best=config.beam) if has_coverage else config
-        found: list[list[tuple[Hypothesis, list[Capture]]]] = [[] for _ in request.numbers]
+        found: list[list[Watched]] = [[] for _ in request.numbers]
         for draw in draws_of(search):
             with ExitStack() as stack:
                 watched = self.models if is_watched else []
                 seen = [stack.enter_context(capture(model)) for model in watched]
-                results = decode_batch(stepper, request, self._specials, draw)
+                results = self._search(stepper, request, draw)
             for place, hypotheses in enumerate(results):
                 if has_coverage:
                     ranked = rank_by_coverage(hypotheses, seen, lengths[place], config.coverage)
@@ -275,6 +336,13 @@ class Translator:
             return spelled
         weights = mean_cross(seen, hypothesis, len(source.ids) + 1)
         return replace_unknown(spelled, source, weights, target.unk)
+
+    def _search(
+        self, stepper: Stepper, request: Request, config: DecodingConfig
+    ) -> list[list[Hypothesis]]:
+        if self.shortlist is None or isinstance(stepper, Tracer):
+            return decode_batch(stepper, request, self._specials, config)
+        return decode_narrowly(stepper, request, self._specials, config, self.shortlist)
 
     def _record(
         self, seen: Capture, best: Hypothesis, place: int, source: Encoded, target: Encoded
@@ -325,6 +393,8 @@ def load(
     *,
     checkpoint: str | None = None,
     device: str = "auto",
+    int8: bool = False,
+    shortlist: str | Path | None = None,
     warn: Callable[[str], None] = lambda line: None,
 ) -> Translator:
     """Open a run folder, or several as an ensemble.
@@ -334,6 +404,9 @@ def load(
         checkpoint: which of its weights: "best", "averaged", "last", or a folder's name such
             as "step-500". Unless given, the better of best and averaged by validation.
         device: "auto", "cpu", "cuda" or "mps".
+        int8: whether to compute linear layers in 8-bit integers; what `regard quantise` wrote
+            always is.
+        shortlist: a file of `regard shortlist`; only its candidates are considered.
         warn: told of damaged checkpoints that were passed over.
 
     Raises:
@@ -350,8 +423,15 @@ def load(
             )
     models = []
     for run in runs:
-        model = load_model(run, choose_checkpoint(run, checkpoint, warn))
-        models.append(model.to(choose_device(device)))
+        chosen = choose_checkpoint(run, checkpoint, warn)
+        model = load_model(run, chosen)
+        place = choose_device(device)
+        if int8 or is_int8(chosen):
+            if place != "cpu":
+                raise ConfigError(f'device = "{place}": 8-bit integers are for "cpu"')
+            check_can_quantise(run)
+            quantise_model(model)
+        models.append(model.to(place))
     first = runs[0].config
     shapes = [run.config.model for run in runs]
     return Translator(
@@ -368,7 +448,27 @@ def load(
             ]
         ),
         max_positions=min((s.max_target for s in shapes if s.max_target is not None), default=None),
+        shortlist=None if shortlist is None else _read_shortlist(Path(shortlist), runs[0]),
     )
+
+
+def check_can_quantise(run: Run) -> None:
+    """Refuse a model whose layers are more than linear ones.
+
+    Raises:
+        ConfigError: it is not a Transformer.
+    """
+    arch = run.config.model.arch
+    if arch != "transformer":
+        raise ConfigError(
+            f'{run.folder}: model.arch = "{arch}"; only a transformer is computed in 8-bit integers'
+        )
+
+
+def _read_shortlist(path: Path, run: Run) -> Shortlist:
+    found = Shortlist.load(path)
+    found.check(run.tokenisers, path)
+    return found
 
 
 def load_model(run: Run, checkpoint: Path) -> Seq2Seq[Any]:

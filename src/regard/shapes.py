@@ -8,7 +8,7 @@
 are checked while the tests run, and cost nothing otherwise.
 """
 
-from jaxtyping import Bool, Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, Int8, UInt8
 from torch import Tensor
 
-__all__ = ["Bool", "Float", "Int", "Tensor", "UInt8"]
+__all__ = ["Bool", "Float", "Int", "Int8", "Tensor", "UInt8"]

@@ -22,6 +22,7 @@ UNSAFE_OPTIONS = {"trust_remote_code"}
 # Every softmax over keys is in Attend; the others are over the vocabulary, or over experts.
 SOFTMAX_OVER_KEYS = {"attention/attend.py"}
 SOFTMAX_OVER_WORDS = {
+    "decoding/shortlist.py",
     "decoding/stepper.py",
     "decoding/sample.py",
     "train/loss.py",

@@ -28,6 +28,9 @@ class TableStepper:
     def __init__(self, table: Table) -> None:
         self.table = table
 
+    def prepare(self) -> None:
+        """A table is ready."""
+
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"], max_length: int
     ) -> State:

@@ -137,6 +137,9 @@ class Endless:
         self.eos = eos
         self.num_steps = 0
 
+    def prepare(self) -> None:
+        self.stepper.prepare()
+
     def start(self, *args: Any) -> Any:
         return self.stepper.start(*args)
 
@@ -186,7 +189,7 @@ def test_a_failing_model_fails_its_batch_and_not_the_worker(
 ) -> None:
     with working(translator) as worker:
         with monkeypatch.context() as broken:
-            broken.setattr(translator.models[0], "step", lambda *_: 1 / 0)
+            broken.setattr(translator._stepper, "step", lambda *_: 1 / 0)
             for teller in (None, Teller(lambda *_: None, lambda *_: None, 3)):
                 job = Job(TEXTS[:1], GREEDY, teller)
                 worker.submit(job)

@@ -6,7 +6,7 @@ is the whole recipe; `MultiHead` is the paper's use of it. `Attend` is the modul
 which every architecture takes its softmax over keys, so that the lens can watch it.
 """
 
-from regard.attention.attend import Attend, Attended, attend, watching
+from regard.attention.attend import Attend, Attended, attend, attend_in_batches, watching
 from regard.attention.cache import KeyValue, KeyValueCache
 from regard.attention.diversity import head_diversity_penalty
 from regard.attention.masks import causal_mask, padding_mask
@@ -21,10 +21,12 @@ from regard.attention.scores import (
     scaled_dot,
 )
 from regard.attention.single import SingleHead
+from regard.attention.slots import Ancestry, Slots
 from regard.attention.windows import LocalMonotonic, LocalPredictive, Window
 
 __all__ = [
     "Additive",
+    "Ancestry",
     "Attend",
     "Attended",
     "Bilinear",
@@ -36,8 +38,10 @@ __all__ = [
     "MultiHead",
     "Score",
     "SingleHead",
+    "Slots",
     "Window",
     "attend",
+    "attend_in_batches",
     "causal_mask",
     "dot",
     "head_diversity_penalty",

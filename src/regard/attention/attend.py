@@ -80,6 +80,34 @@ def _masked_softmax(
     return scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0.0)
 
 
+def attend_in_batches(
+    query: Float[Tensor, "G T K"],
+    keys: Float[Tensor, "G S K"],
+    values: Float[Tensor, "G S Kv"],
+    bias: Float[Tensor, "G T S"] | None,
+) -> Float[Tensor, "G T Kv"]:
+    """Equals `attend` with the scaled inner product, for many small problems side by side.
+
+    Two batched products and a softmax between them. For the few queries and keys of a decoding
+    step that takes two thirds of the time of the fused kernel, which is made for long ones.
+
+    Args:
+        query: of one sentence and head each, as are the keys and values.
+        keys: what each place offers to be found by.
+        values: what each place gives.
+        bias: 0 where a query may attend to a key, −∞ where not; every query has one key at least.
+    """
+    scale = query.shape[-1] ** -0.5
+    scores = torch.baddbmm(
+        query.new_empty(1, 1, 1) if bias is None else bias,
+        query,
+        keys.transpose(1, 2),
+        beta=0 if bias is None else 1,
+        alpha=scale,
+    )
+    return torch.bmm(scores.softmax(-1), values)
+
+
 class Attend(nn.Module):
     """Attention inside a network: `attend`, or a fast kernel equal to it when nobody watches.
 
@@ -104,6 +132,12 @@ class Attend(nn.Module):
         self.window = window
         self.dropout = dropout
         self.gates: Float[Tensor, "H"] | None = None
+
+    @property
+    def is_plain_scaled_dot(self) -> bool:
+        """Whether this is, in this thread and now, scaled inner products that nobody looks into."""
+        is_ordinary = self.score is scaled_dot and self.window is None and self.gates is None
+        return is_ordinary and self not in _watchers.get()
 
     def forward(
         self,

@@ -78,7 +78,7 @@ class MultiHead(nn.Module):
             mask: True where a query may attend to a key.
             is_causal: each query sees the keys up to its own position only.
         """
-        if memory is None and not is_plain():
+        if memory is None and not is_plain() and isinstance(self.query, nn.Linear):
             query, key, value = self._project_self(states)
         else:
             query = self._split(self.query(states))

@@ -17,9 +17,11 @@ from regard.cli.heads import heads
 from regard.cli.info import info
 from regard.cli.look import look
 from regard.cli.new import new
+from regard.cli.quantise import quantise
 from regard.cli.road import road
 from regard.cli.score import score
 from regard.cli.serve import serve
+from regard.cli.shortlist import shortlist
 from regard.cli.train import train
 from regard.cli.translate import translate
 from regard.cli.verify_resume import verify_resume
@@ -44,6 +46,8 @@ COMMANDS = (
     road,
     distil,
     convert,
+    quantise,
+    shortlist,
     new,
     verify_resume,
 )

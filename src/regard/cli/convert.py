@@ -43,7 +43,7 @@ def convert(
         case "ctranslate2":
             write_ctranslate2(parcel, target)
         case "regard":
-            _write_run(parcel, target)
+            write_run(parcel, target)
     print(f"{target}: {sum(t.numel() for t in parcel.tensors.values()):,} parameters")
     for line in _losses(parcel, to):
         warn(line)
@@ -89,7 +89,7 @@ def _read_run(folder: Path, checkpoint: str | None) -> "Parcel":
     )
 
 
-def _write_run(parcel: "Parcel", folder: Path) -> None:
+def write_run(parcel: "Parcel", folder: Path) -> None:
     from safetensors.torch import save_file
 
     from regard.build import RUN_FILE, TOKENISER

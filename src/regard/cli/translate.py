@@ -45,6 +45,9 @@ def translate(
     whole_lines: Annotated[bool, Flag] = False,
     json: Annotated[bool, Flag] = False,
     device: str = "auto",
+    int8: Annotated[bool, Flag] = False,
+    shortlist: Path | None = None,
+    workers: int | None = None,
 ) -> None:
     """Translate a text, a file, or standard input; one line out for every line in.
 
@@ -73,9 +76,17 @@ def translate(
         whole_lines: do not split a line into sentences.
         json: one JSON object a line, with scores, pieces and word alignment.
         device: auto, cpu, cuda or mps.
+        int8: compute in 8-bit integers, on a CPU.
+        shortlist: a file of `regard shortlist`; only its candidates are considered.
+        workers: batches decoded at a time, one for every core unless given.
     """
+    from regard.machine import tune_allocator
+
+    tune_allocator()
+
     from regard.api import load
     from regard.data.lenient import Mended, lenient_lines, mended_text, opened
+    from regard.decoding.workers import num_cores
     from regard.errors import ConfigError
 
     if text is not None and file is not None:
@@ -95,8 +106,14 @@ def translate(
     options |= {"sample": sample} if sample else {}
     options |= {"replace_unknown": True} if replace_unknown else {}
     options |= {"split_sentences": False} if whole_lines else {}
-    translator = load(model, checkpoint=checkpoint, device=device, warn=warn)
-    options |= {"prefix": prefix, "align": json}
+    if workers is not None and workers < 1:
+        raise ConfigError(f"--workers {workers}: expected 1 or more")
+    translator = load(
+        model, checkpoint=checkpoint, device=device, int8=int8, shortlist=shortlist, warn=warn
+    )
+    is_on_cpu = translator.models[0].output.weight.device.type == "cpu"
+    crew = (workers or num_cores()) if is_on_cpu else 1
+    options |= {"prefix": prefix, "align": json, "workers": crew}
     mended = Mended()
     if text is not None:
         _answer(translator, iter([mended_text(text, mended)]), mended, options, json)

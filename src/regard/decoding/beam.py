@@ -11,6 +11,7 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.penalty import Penalty, no_penalty
 from regard.decoding.request import Request, Specials
 from regard.decoding.stepper import Stepper
+from regard.decoding.top import best_continuations, check_numbers
 
 
 @dataclass(slots=True)
@@ -100,40 +101,42 @@ def beam_search(
         num_rows = scores.shape[1]
         log_probs = stepper.step(state, last).view(len(running), num_rows, -1)  # B N V
         log_probs = request.allowed(log_probs, running, step, specials)
-        vocabulary = log_probs.shape[-1]
-        totals = (scores.unsqueeze(-1) + log_probs).flatten(1)  # B N·V
-        best, choice = totals.topk(min(2 * beam, totals.shape[1]))  # B 2N, best first
-        tokens, lanes = choice % vocabulary, choice // vocabulary
-        sentence_index = torch.arange(len(running), device=device).unsqueeze(1)
-        rows = sentence_index * num_rows + lanes  # B 2N: the row each continues
+        found = best_continuations(scores, log_probs, 2 * beam)  # B 2N, best first
+        totals, lanes, tokens = (x.cpu().numpy() for x in found)
+        rows = np.arange(len(running))[:, None] * num_rows + lanes  # B 2N: the row each continues
         ends = tokens == specials.eos
 
-        may_end = (ends & (best > -torch.inf))[:, :beam]
-        for i, j in may_end.nonzero().tolist():
-            hypothesis = history.trace(int(rows[i, j]), float(best[i, j]), penalty)
+        check_numbers(totals[:, 0].tolist())
+        for i, j in np.argwhere((ends & (totals > -np.inf))[:, :beam]).tolist():
+            hypothesis = history.trace(int(rows[i, j]), float(totals[i, j]), penalty)
             finished[running[i]].append(hypothesis)
 
         # The living: the first `beam` that do not end, still best first.
-        alive = ends.int().argsort(dim=1, stable=True)[:, :beam]  # B N
-        best, tokens, rows = (x.gather(1, alive) for x in (best, tokens, rows))
+        alive = np.argsort(ends, axis=1, kind="stable")[:, :beam]  # B N
+        totals, tokens, rows = (np.take_along_axis(x, alive, 1) for x in (totals, tokens, rows))
         # Where fewer than `beam` continuations are possible, an end fills up: it is dead.
-        best = best.masked_fill(tokens == specials.eos, -torch.inf)
+        totals[tokens == specials.eos] = -np.inf
 
         step += 1
-        limits = [penalty(request.max_lengths[s]) for s in running]
         keep = [
             i
-            for i, top in enumerate(best[:, 0].tolist())
-            if not _is_over(finished[running[i]], beam, n_best, top / limits[i], early_exit)
+            for i, (sentence, top) in enumerate(zip(running, totals[:, 0].tolist(), strict=True))
+            if not _is_over(
+                finished[sentence],
+                beam,
+                n_best,
+                top / penalty(request.max_lengths[sentence]),
+                early_exit,
+            )
         ]
         if not keep:
             break
         running = [running[i] for i in keep]
-        kept = torch.tensor(keep, device=device)
-        scores, last, rows = best[kept], tokens[kept].flatten(), rows[kept]
-        stepper.reorder(state, rows)
-        parents = rows.flatten().cpu().numpy()
-    return [sorted(found, key=lambda h: -h.score)[:n_best] for found in finished]
+        parents = rows[keep].ravel()
+        scores = torch.from_numpy(totals[keep]).to(device)
+        last = torch.from_numpy(tokens[keep].ravel()).to(device)
+        stepper.reorder(state, torch.from_numpy(rows[keep]).to(device))
+    return [sorted(each, key=lambda h: -h.score)[:n_best] for each in finished]
 
 
 def _is_over(

@@ -5,6 +5,7 @@ from regard.decoding.penalty import Penalty, no_penalty
 from regard.decoding.request import Request, Specials
 from regard.decoding.rollout import roll_out
 from regard.decoding.stepper import Stepper
+from regard.decoding.top import best_token
 
 
 def greedy_search(
@@ -16,4 +17,6 @@ def greedy_search(
 
     The penalty changes the reported score, never the choice.
     """
-    return roll_out(stepper, request, specials, penalty, lambda log_probs, *_: log_probs.argmax(-1))
+    return roll_out(
+        stepper, request, specials, penalty, lambda log_probs, *_: best_token(log_probs)
+    )

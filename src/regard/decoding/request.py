@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -72,6 +73,11 @@ class Request:
             is_wanted,
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travels to a worker as plain arrays."""
+        arrays = self.source.cpu().numpy(), self.source_mask.cpu().numpy()
+        return _arrived, (*arrays, self.max_lengths, self.prefixes, self.numbers)
+
     def allowed(
         self,
         log_probs: torch.Tensor,
@@ -92,18 +98,23 @@ class Request:
         """
         log_probs[..., specials.pad] = -torch.inf
         log_probs[..., specials.bos] = -torch.inf
+        forced: dict[int, int] = {}  # of the B, those with one token left
         for i, sentence in enumerate(sentences):
             prefix = self.prefixes[sentence]
             if not self.is_wanted(self.numbers[sentence]):
-                _leave_only(log_probs[i], specials.eos)
+                forced[i] = specials.eos
             elif step < len(prefix):
-                _leave_only(log_probs[i], prefix[step])
+                forced[i] = prefix[step]
             elif step == self.max_lengths[sentence] - 1:
-                _leave_only(log_probs[i], specials.eos)
+                forced[i] = specials.eos
+        if forced:
+            places = torch.tensor(list(forced), device=log_probs.device)
+            tokens = torch.tensor(list(forced.values()), device=log_probs.device)
+            kept = log_probs[places, :, tokens]
+            log_probs[places] = -torch.inf
+            log_probs[places, :, tokens] = kept
         return log_probs
 
 
-def _leave_only(log_probs: torch.Tensor, token: int) -> None:
-    kept = log_probs[..., token].clone()
-    log_probs.fill_(-torch.inf)
-    log_probs[..., token] = kept
+def _arrived(source: Any, source_mask: Any, *others: Any) -> Request:
+    return Request(torch.from_numpy(source), torch.from_numpy(source_mask), *others)

@@ -8,6 +8,7 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.penalty import Penalty
 from regard.decoding.request import Request, Specials
 from regard.decoding.stepper import Stepper
+from regard.decoding.top import check_numbers
 from regard.shapes import Float, Int, Tensor
 
 Choose = Callable[[Float[Tensor, "R V"], Sequence[int], int], Int[Tensor, "R"]]
@@ -42,18 +43,20 @@ def roll_out(
         choice = choose(scores, running, step)
         chosen = scores.gather(1, choice.unsqueeze(1)).squeeze(1)
         keep = []
-        for row, (token, log_prob) in enumerate(zip(choice.tolist(), chosen.tolist(), strict=True)):
+        found = chosen.tolist()
+        check_numbers(found)
+        for row, (token, log_prob) in enumerate(zip(choice.tolist(), found, strict=True)):
             sentence = running[row]
             rows[sentence].append(row)
             log_probs[sentence].append(log_prob)
             if token != specials.eos:
                 tokens[sentence].append(token)
                 keep.append(row)
-        running = [running[row] for row in keep]
-        if running:
+        if keep:
             kept = torch.tensor(keep, device=choice.device)
             stepper.reorder(state, kept.unsqueeze(1))
             last = choice[kept]
+        running = [running[row] for row in keep]
         step += 1
     return [
         Hypothesis(tuple(t), sum(p) / penalty(len(p)), tuple(p), tuple(r))

@@ -62,6 +62,7 @@ def sample(
         uniform = torch.tensor([[streams[s].random()] for s in sentences], dtype=torch.float64)
         # The first token whose cumulative mass exceeds u; the total may be a hair below 1.
         threshold = uniform.to(cumulative) * cumulative[:, -1:]
-        return torch.searchsorted(cumulative, threshold, right=True).squeeze(1)
+        found = torch.searchsorted(cumulative, threshold, right=True).squeeze(1)
+        return found.clamp_(max=cumulative.shape[1] - 1)  # beyond the last where all are NaN
 
     return roll_out(stepper, request, specials, no_penalty, draw)

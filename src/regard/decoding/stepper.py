@@ -6,14 +6,20 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-from regard.errors import ModelFileError
+from regard.decoding.compact import Compact, CompactState, can_be_compact
 from regard.models.interface import Seq2Seq
+from regard.models.transformer import Transformer
+from regard.plain import is_plain
 from regard.shapes import Bool, Float, Int, Tensor
 
 
 @runtime_checkable
 class Stepper(Protocol):
     """One row a hypothesis; the rows of one sentence stand together."""
+
+    def prepare(self) -> None:
+        """Make now whatever is made once, so that workers forked hereafter share it."""
+        ...
 
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"], max_length: int
@@ -31,28 +37,55 @@ class Stepper(Protocol):
 
 
 class ModelStepper:
-    """One model as a stepper."""
+    """One model as a stepper.
+
+    A Transformer is decoded in its compact form (`decoding.compact`), made of its weights as they
+    are when decoding first starts. The model itself runs, equal to float tolerance, while its
+    attention is watched, where the plain formulas are asked for, and for everything else.
+    """
 
     def __init__(self, model: Seq2Seq[Any]) -> None:
         self.model = model
+        self._compact: Compact | None = None
 
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"], max_length: int
     ) -> Any:
-        return self.model.start(self.model.encode(source, source_mask), max_length)
+        if is_plain() or not can_be_compact(self.model):
+            return self.model.start(self.model.encode(source, source_mask), max_length)
+        return self.compact().start(source, source_mask)
+
+    def compact(self) -> Compact:
+        """The compact form, made if there is none."""
+        if self._compact is None:
+            assert isinstance(self.model, Transformer)
+            self._compact = Compact(self.model)
+        return self._compact
+
+    def prepare(self) -> None:
+        if can_be_compact(self.model):
+            self.compact().prepare()
+
+    def hidden(self, state: Any, tokens: Int[Tensor, "R"]) -> Float[Tensor, "R D"]:
+        """Feed each row its last token; return what the output layer is given."""
+        if isinstance(state, CompactState):
+            return self.compact().step(state, tokens)
+        states: Tensor = self.model.step(state, tokens)
+        return states
 
     def step(self, state: Any, tokens: Int[Tensor, "R"]) -> Float[Tensor, "R V"]:
-        logits: Tensor = self.model.output(self.model.step(state, tokens))
-        log_probs = logits.log_softmax(-1)
-        if log_probs[:, 0].isnan().any():  # one such score makes its whole row NaN
-            raise ModelFileError(
-                "the model's scores are not numbers: its weights are damaged, or its training "
-                "diverged; use another checkpoint, or train with a lower train.learning_rate"
-            )
-        return log_probs
+        hidden = self.hidden(state, tokens)
+        if not isinstance(state, CompactState):
+            scores: Tensor = self.model.output(hidden)
+            return scores.log_softmax(-1)
+        logits = self.compact().output(hidden)
+        return torch.log_softmax(logits, -1, out=logits)  # in place: they are many
 
     def reorder(self, state: Any, rows: Int[Tensor, "B N"]) -> None:
-        self.model.reorder(state, rows)
+        if isinstance(state, CompactState):
+            self.compact().reorder(state, rows)
+        else:
+            self.model.reorder(state, rows)
 
 
 class Ensemble:
@@ -63,6 +96,10 @@ class Ensemble:
 
     def __init__(self, members: Sequence[Stepper]) -> None:
         self.members = members
+
+    def prepare(self) -> None:
+        for member in self.members:
+            member.prepare()
 
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"], max_length: int

@@ -92,6 +92,9 @@ class Tracer:
         self._parents: list[int] = []  # which row of the last step each row continues
         self._num_grown = 0
 
+    def prepare(self) -> None:
+        self.stepper.prepare()
+
     def start(
         self, source: Int[Tensor, "1 S"], source_mask: Bool[Tensor, "1 S"], max_length: int
     ) -> Any:

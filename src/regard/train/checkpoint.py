@@ -24,6 +24,7 @@ from torch import nn
 from regard.bounded import read_bounded, shown
 from regard.errors import ModelFileError
 from regard.machine import fingerprint
+from regard.nn.int8 import SCALE, dequantised_tensors
 from regard.safetensors_header import read_header
 from regard.sealed import discard, remove_temporaries, sealing, verify
 from regard.shapes import Tensor
@@ -135,7 +136,22 @@ def check_weights(model: nn.Module, folder: Path) -> None:
         ModelFileError: the file is not safetensors, or does not fit the model.
     """
     path = folder / WEIGHTS
-    _compare(model, {name: entry.shape for name, entry in read_header(path).items()}, path)
+    header = read_header(path)
+    for name, entry in header.items():
+        scale = header.get(name + SCALE)
+        if entry.dtype == "I8" and (scale is None or scale.shape != entry.shape[:1]):
+            raise ModelFileError(f"{path}: tensor {shown(name)} has not one scale for each row")
+    shapes = {n: entry.shape for n, entry in header.items() if not n.endswith(f".weight{SCALE}")}
+    _compare(model, shapes, path)
+
+
+def is_int8(folder: Path) -> bool:
+    """Whether a checkpoint's matrices are stored as 8-bit integers.
+
+    Raises:
+        ModelFileError: its weights are not safetensors.
+    """
+    return any(entry.dtype == "I8" for entry in read_header(folder / WEIGHTS).values())
 
 
 def load_weights(model: nn.Module, folder: Path) -> None:
@@ -150,7 +166,7 @@ def load_weights(model: nn.Module, folder: Path) -> None:
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
         raise ModelFileError(f"{path}: not a readable safetensors file ({error})") from None
-    fill(model, tensors, path)
+    fill(model, dequantised_tensors(tensors), path)
 
 
 def fill(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:

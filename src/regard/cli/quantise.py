@@ -1,0 +1,48 @@
+"""`regard quantise`: a run folder with its matrices in 8-bit integers."""
+
+from pathlib import Path
+
+from regard.cli.progress import warn
+
+
+def quantise(folder: Path, /, *, out: Path, checkpoint: str | None = None) -> None:
+    """Write a model again in 8-bit integers: a quarter of the size, and faster on a CPU.
+
+    The new folder holds one checkpoint, the one that translations would use, and translates as
+    `regard translate --int8` does with the old one. Training cannot go on from it.
+
+    Args:
+        folder: what `regard train` wrote.
+        out: the folder to write; it must not exist.
+        checkpoint: best, averaged, last, or a folder's name such as step-500.
+    """
+    import shutil
+
+    from safetensors.torch import save_file
+
+    from regard.api import check_can_quantise, choose_checkpoint, load_model
+    from regard.build import RUN_FILE, TOKENISER, open_run
+    from regard.config import write_config
+    from regard.errors import ModelFileError
+    from regard.nn.int8 import quantised_tensors
+    from regard.sealed import sealing
+    from regard.train.checkpoint import SCORES, WEIGHTS, is_int8, model_tensors
+
+    run = open_run(folder)
+    check_can_quantise(run)
+    chosen = choose_checkpoint(run, checkpoint, warn)
+    if is_int8(chosen):
+        raise ModelFileError(f"{folder} is in 8-bit integers already")
+    model = load_model(run, chosen)
+    tensors = quantised_tensors(model, model_tensors(model))
+    # Weights to go on from, step-N, become weights for use.
+    name = f"best-{chosen.name.rpartition('-')[2]}"
+    with sealing(out) as temporary:
+        (temporary / RUN_FILE).write_text(write_config(run.config), "utf-8")
+        run.tokenisers.save(temporary / TOKENISER)
+        with sealing(temporary / name) as weights:
+            save_file(tensors, weights / WEIGHTS)
+            if (chosen / SCORES).exists():
+                shutil.copy(chosen / SCORES, weights / SCORES)
+    before, after = ((place / WEIGHTS).stat().st_size for place in (chosen, out / name))
+    print(f"{out}: {after / 2**20:.1f} MiB of weights instead of {before / 2**20:.1f}")

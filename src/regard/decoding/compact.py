@@ -1,0 +1,272 @@
+"""A Transformer made ready for decoding: the same arithmetic in fewer, larger operations.
+
+Its parameters are gathered once. Queries, keys and values of self-attention are one product, as
+are the keys and values of the memory; matrices are laid out for the processor (`nn.product`);
+no module is called, no hypothesis copied (`attention.slots`).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from regard.attention import Ancestry, Attend, MultiHead, Slots, attend_in_batches
+from regard.models.transformer import DecoderBlock, Embedder, EncoderBlock, Transformer
+from regard.nn.experts import MixtureOfExperts
+from regard.nn.feed_forward import FeedForward
+from regard.nn.norm import LayerNorm
+from regard.nn.product import Product, product_of
+from regard.nn.residual import Residual
+from regard.shapes import Bool, Float, Int, Tensor
+
+Rows = Float[Tensor, "R D"]
+
+# Steps after which dead slots are looked for.
+DROP_EVERY = 6
+
+
+@dataclass(slots=True)
+class CompactState:
+    """Where decoding stands.
+
+    Attributes:
+        past: self-attention's keys and values, one a layer.
+        ancestry: which of them belong to which row.
+        memory: cross-attention's keys and values, one a layer.
+        memory_bias: 0 at real source positions, −∞ at padding; None where there is none.
+        length: how many steps were taken.
+    """
+
+    past: list[Slots]
+    ancestry: Ancestry
+    memory: list[Float[Tensor, "2 B H S K"]]
+    memory_bias: Float[Tensor, "B S"] | None
+    length: int = 0
+
+
+class _Around:
+    """A residual connection and its normalisation, as `Residual` without dropout."""
+
+    def __init__(self, residual: Residual) -> None:
+        self.norm = _norm(residual.norm)
+        self.is_pre = residual.place == "pre"
+
+    def __call__(self, x: Tensor, sublayer: Callable[..., Tensor], *arguments: Any) -> Tensor:
+        if self.is_pre:
+            return sublayer(self.norm(x), *arguments).add_(x)
+        return self.norm(sublayer(x, *arguments).add_(x))
+
+
+def _around(residuals: nn.ModuleList) -> list[_Around]:
+    return [_Around(cast("Residual", residual)) for residual in residuals]
+
+
+def _norm(norm: nn.Module) -> Callable[[Tensor], Tensor]:
+    assert isinstance(norm, LayerNorm)
+    shape, weight, bias, eps = norm.weight.shape, norm.weight.detach(), norm.bias.detach(), norm.eps
+    return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
+
+
+class _Attention:
+    """What self- and cross-attention share: heads, apart and together again."""
+
+    def __init__(self, attention: MultiHead) -> None:
+        self.heads = attention.heads
+        self.output = product_of([attention.output])
+
+    def split(self, x: Tensor, batch: int, parts: int) -> Float[Tensor, "P B H T K"]:
+        """Rows of `parts` vectors side by side, by part, sentence, head and position."""
+        return x.view(batch, -1, parts, self.heads, x.shape[1] // parts // self.heads).permute(
+            2, 0, 3, 1, 4
+        )
+
+    def join(self, x: Float[Tensor, "G T K"]) -> Rows:
+        heads = x.view(-1, self.heads, *x.shape[1:]).transpose(1, 2)  # B T H K
+        return self.output(heads.reshape(-1, self.heads * x.shape[2]))
+
+
+class _SelfAttention(_Attention):
+    def __init__(self, attention: MultiHead) -> None:
+        super().__init__(attention)
+        self.project = product_of([attention.query, attention.key, attention.value])
+
+    def read(self, x: Rows, batch: int, bias: Tensor | None) -> Rows:
+        """Every position of a sentence sees every real one."""
+        query, key, value = self.split(self.project(x), batch, 3).flatten(1, 2)
+        return self.join(attend_in_batches(query, key, value, bias))
+
+    def step(self, x: Rows, past: Slots, ancestry: Ancestry, bias: Tensor | None) -> Rows:
+        """Every row sees its own past."""
+        parts = self.split(self.project(x), ancestry.num_sentences, 3)
+        keys, values = past.append(parts[1:], ancestry.num_slots)
+        return self.join(attend_in_batches(parts[0].flatten(0, 1), keys, values, bias))
+
+
+class _CrossAttention(_Attention):
+    def __init__(self, attention: MultiHead) -> None:
+        super().__init__(attention)
+        self.query = product_of([attention.query])
+        self.memory = product_of([attention.key, attention.value])
+
+    def project_memory(self, states: Rows, batch: int) -> Float[Tensor, "2 B H S K"]:
+        return self.split(self.memory(states), batch, 2).contiguous()
+
+    def step(self, x: Rows, memory: Tensor, bias: Tensor | None) -> Rows:
+        """The rows of a sentence are so many queries to its one memory."""
+        (query,) = self.split(self.query(x), memory.shape[1], 1).flatten(1, 2)
+        keys, values = memory.flatten(1, 2)
+        return self.join(attend_in_batches(query, keys, values, bias))
+
+
+class _FeedForward:
+    def __init__(self, feed_forward: FeedForward | MixtureOfExperts) -> None:
+        assert isinstance(feed_forward, FeedForward)
+        self.inner = product_of([feed_forward.inner])
+        self.outer = product_of([feed_forward.outer])
+        self.activation = feed_forward.activation
+
+    def __call__(self, x: Rows) -> Rows:
+        return self.outer(self.activation(self.inner(x)))
+
+
+class _EncoderBlock:
+    def __init__(self, block: EncoderBlock) -> None:
+        self.attention = _SelfAttention(block.self_attention)
+        self.feed_forward = _FeedForward(block.feed_forward)
+        self.around_attention, self.around_feed_forward = _around(block.residuals)
+
+    def __call__(self, x: Rows, batch: int, bias: Tensor | None) -> Rows:
+        x = self.around_attention(x, self.attention.read, batch, bias)
+        return self.around_feed_forward(x, self.feed_forward)
+
+
+class _DecoderBlock:
+    def __init__(self, block: DecoderBlock) -> None:
+        assert block.cross_attention is not None
+        self.self_attention = _SelfAttention(block.self_attention)
+        self.cross_attention = _CrossAttention(block.cross_attention)
+        self.feed_forward = _FeedForward(block.feed_forward)
+        self.around_self, self.around_cross, self.around_feed_forward = _around(block.residuals)
+
+
+class Compact:
+    """Equals `Transformer` in encoding and stepping, to float tolerance.
+
+    Args:
+        model: its weights as they are now are what is decoded with.
+    """
+
+    def __init__(self, model: Transformer) -> None:
+        self.source, self.target = model.source, model.target
+        encoder = cast("list[EncoderBlock]", list(model.encoder.layers))
+        decoder = cast("list[DecoderBlock]", list(model.decoder.layers))
+        self.encoder = [_EncoderBlock(block) for block in encoder]
+        self.decoder = [_DecoderBlock(block) for block in decoder]
+        self.encoder_norm = None if model.encoder.norm is None else _norm(model.encoder.norm)
+        self.decoder_norm = None if model.decoder.norm is None else _norm(model.decoder.norm)
+        self.output = product_of([model.output])
+        self.heads = self.decoder[0].self_attention.heads
+
+    def prepare(self) -> None:
+        """Lay out every matrix now; else each is when it is first needed."""
+        with torch.inference_mode():
+            for product in self._products():
+                product.prepare()
+
+    def start(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> CompactState:
+        """Read the sources; a state with one row a sentence and nothing decoded."""
+        batch, width = source.shape
+        bias = None
+        if not source_mask.all():
+            bias = torch.zeros(batch, width).masked_fill_(~source_mask, -torch.inf)
+        embedded = _embed(self.source, source, lengths=source_mask.sum(1))
+        x = embedded.view(batch * width, -1)
+        between = self._for_heads(bias, width)
+        for block in self.encoder:
+            x = block(x, batch, between)
+        if self.encoder_norm is not None:
+            x = self.encoder_norm(x)
+        memory = [block.cross_attention.project_memory(x, batch) for block in self.decoder]
+        past = [Slots() for _ in self.decoder]
+        return CompactState(past, Ancestry(batch, self.heads), memory, bias)
+
+    def step(self, state: CompactState, tokens: Int[Tensor, "R"]) -> Rows:
+        """Feed each row its last token; return the hidden states that predict the next."""
+        x = _embed(self.target, tokens.unsqueeze(1), offset=state.length).squeeze(1)
+        own = state.ancestry.extend()
+        source = self._for_heads(state.memory_bias, state.ancestry.lanes)
+        for block, past, memory in zip(self.decoder, state.past, state.memory, strict=True):
+            x = block.around_self(x, block.self_attention.step, past, state.ancestry, own)
+            x = block.around_cross(x, block.cross_attention.step, memory, source)
+            x = block.around_feed_forward(x, block.feed_forward)
+        state.length += 1
+        return x if self.decoder_norm is None else self.decoder_norm(x)
+
+    def reorder(self, state: CompactState, rows: Int[Tensor, "B N"]) -> None:
+        """Let row (b, n) continue what row `rows[b, n]` was."""
+        sentences = rows[:, 0] // state.ancestry.lanes
+        is_moved = not torch.equal(sentences, torch.arange(state.ancestry.num_sentences))
+        state.ancestry.reorder(rows)
+        if is_moved:
+            for past in state.past:
+                past.select(sentences, state.ancestry.num_slots)
+            state.memory = [memory.index_select(1, sentences) for memory in state.memory]
+            if state.memory_bias is not None:
+                state.memory_bias = state.memory_bias[sentences]
+        if state.length % DROP_EVERY == 0:
+            kept = state.ancestry.drop_dead()
+            if kept is not None:
+                for past in state.past:
+                    past.keep(kept)
+
+    def _products(self) -> Iterator[Product]:
+        yield self.output
+        for encoder in self.encoder:
+            attention, feed_forward = encoder.attention, encoder.feed_forward
+            yield from (attention.project, attention.output)
+            yield from (feed_forward.inner, feed_forward.outer)
+        for decoder in self.decoder:
+            past, memory = decoder.self_attention, decoder.cross_attention
+            yield from (past.project, past.output, memory.query, memory.memory, memory.output)
+            yield from (decoder.feed_forward.inner, decoder.feed_forward.outer)
+
+    def _for_heads(self, bias: Tensor | None, num_queries: int) -> Float[Tensor, "G T S"] | None:
+        """The bias of each sentence's keys, for every head and query."""
+        if bias is None:
+            return None
+        batch, width = bias.shape
+        shape = (batch, self.heads, num_queries, width)
+        return bias.view(batch, 1, 1, width).expand(shape).reshape(-1, num_queries, width)
+
+
+def _embed(
+    embedder: Embedder, tokens: Int[Tensor, "B T"], offset: int = 0, lengths: Tensor | None = None
+) -> Float[Tensor, "B T D"]:
+    """What the embedder does, but for its dropout."""
+    embedding = embedder.embedding
+    x = torch.embedding(embedding.weight, tokens)
+    position: Tensor = embedder.position(tokens, offset, lengths)
+    return position.add(x, alpha=embedding.scale)
+
+
+def can_be_compact(model: nn.Module) -> bool:
+    """Whether `Compact` has all that is needed now.
+
+    It has residual connections with layer norms, the scaled inner product, heads of one width,
+    feed-forward networks and kernels for a CPU; it shows nobody its attention.
+    """
+    if not isinstance(model, Transformer) or model.target.embedding.weight.device.type != "cpu":
+        return False
+    for module in model.modules():
+        match module:
+            case Attend() if not module.is_plain_scaled_dot:
+                return False
+            case MultiHead() if len(module.query.weight) != len(module.value.weight):
+                return False
+            case Residual() if not (module.adds_input and isinstance(module.norm, LayerNorm)):
+                return False
+            case MixtureOfExperts():
+                return False
+    return True

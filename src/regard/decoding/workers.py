@@ -1,0 +1,146 @@
+"""Batches shared out among workers of one thread each: one for every core.
+
+Cores that share every operation meet at a barrier after each, and a decoding step has a hundred
+small ones. With a batch each they never meet. Workers are forked processes, which share the
+weights with their parent and hold only what they compute; where a process cannot be forked
+safely, they are threads.
+"""
+
+import multiprocessing
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, TypeVar
+
+import torch
+
+from regard.errors import RegardError
+from regard.machine import private_memory
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+# macOS has fork, but its own libraries do not survive it.
+CAN_FORK = sys.platform == "linux"
+_MEMORY = "memory"
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Workers(Generic[Task, Result]):
+    """Several that do the same work, each on another task.
+
+    A forked worker sees everything as it was when it was made: have the weights loaded and
+    prepared before. It runs on one thread, so it is safe after the parent ran on several: the
+    threads that a fork leaves behind are never waited for.
+
+    Attributes:
+        number: how many they are.
+
+    Args:
+        work: what to do with a task; for processes, tasks and results travel through a pipe.
+        number: of workers.
+        fork: whether they are processes.
+    """
+
+    def __init__(self, work: Callable[[Task], Result], number: int, fork: bool = CAN_FORK) -> None:
+        self.number = number
+        self._work = work
+        self._processes: list[tuple[Any, Connection]] = []
+        self._threads: ThreadPoolExecutor | None = None
+        if not fork:
+            # How many threads an operation is split over is each thread's own setting.
+            self._threads = ThreadPoolExecutor(number, "decoder", torch.set_num_threads, (1,))
+            return
+        context = multiprocessing.get_context("fork")
+        with warnings.catch_warnings():
+            # Python warns of forking beside other threads, whose locks the child might wait for.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for _ in range(number):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+                process.start()
+                theirs.close()
+                self._processes.append((process, ours))
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+        """The result of each task with the task's number, as they come.
+
+        Raises:
+            RegardError: what the work raised, or that a worker died.
+        """
+        if self._threads is not None:
+            futures = [self._threads.submit(self._work, task) for task in tasks]
+            for number, future in enumerate(futures):
+                yield number, future.result()
+            return
+        waiting = list(enumerate(tasks))[::-1]
+        busy: dict[Any, int] = {}
+        free = [connection for _, connection in self._processes]
+        while waiting or busy:
+            while waiting and free:
+                number, task = waiting.pop()
+                connection = free.pop()
+                connection.send(task)
+                busy[connection] = number
+            for ready in wait(list(busy)):
+                assert isinstance(ready, Connection)
+                number = busy.pop(ready)
+                free.append(ready)
+                yield number, self._receive(ready)
+
+    def memory(self) -> list[int]:
+        """Bytes that each process holds for itself alone; none where they are threads."""
+        for _, connection in self._processes:
+            connection.send(_MEMORY)
+        return [connection.recv() for _, connection in self._processes]
+
+    def close(self) -> None:
+        """Let the workers go; a task that is under way is not waited for."""
+        for process, connection in self._processes:
+            connection.close()
+            process.terminate()
+            process.join()
+        self._processes = []
+        if self._threads is not None:
+            self._threads.shutdown()
+
+    def _receive(self, connection: Connection) -> Result:
+        try:
+            result = connection.recv()
+        except (EOFError, ConnectionResetError):
+            raise RegardError(
+                "a worker died; is there memory enough? Try again with --workers 1"
+            ) from None
+        if isinstance(result, Exception):
+            raise result
+        found: Result = result
+        return found
+
+
+def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
+    """The life of a forked worker."""
+    torch.set_num_threads(1)
+    while True:
+        try:
+            task = connection.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        if isinstance(task, str) and task == _MEMORY:
+            connection.send(private_memory())
+            continue
+        try:
+            result = work(task)
+        except KeyboardInterrupt:
+            return
+        except Exception as error:  # raised again where the result is waited for
+            result = error
+        connection.send(result)

@@ -1,0 +1,49 @@
+"""The rivals of the benchmark decode the same sentences with the same weights."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from decode_speed import Row, ratios
+from decode_systems import FIXED_LENGTH, SYSTEMS, VOCABULARY, Job, Settings, stage_random
+from regard.models.transformer import PRESETS
+from workers import Spread
+
+NUM_SENTENCES = 5
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stage") / "nano"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(VOCABULARY, "nano", 300)
+        assert "nano" in PRESETS
+        stage_random("nano", NUM_SENTENCES, folder)
+    return folder
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.filterwarnings("ignore")
+def test_every_system_writes_as_many_tokens(stage: Path, system: str, beam: int) -> None:
+    run = SYSTEMS[system].open(stage, beam, Settings(batch=2))
+    tokens = run(Job.read(stage).sources)
+    # Chance may end a sentence of a random model early.
+    assert 0.6 * NUM_SENTENCES * FIXED_LENGTH <= tokens <= NUM_SENTENCES * FIXED_LENGTH
+
+
+def test_ratios_are_named_after_what_they_compare() -> None:
+    def row(system: str, speed: float, p50: float | None = None) -> Row:
+        spread = Spread(speed, speed, speed)
+        mode = "decode" if p50 is None else "latency"
+        settings = asdict(Settings())
+        return Row("small", "beam4", mode, system, spread, spread, p50, p50, settings, 0)
+
+    rows = [row("regard", 6.0), row("regard_int8", 9.0), row("ctranslate2", 3.0)]
+    rows += [row("ctranslate2_int8", 6.0), row("regard", 1.0, 0.02), row("ctranslate2", 1.0, 0.03)]
+    assert ratios(rows) == {
+        "decode.small.beam4.ctranslate2": 2.0,
+        "decode.small.beam4.ctranslate2_int8": 1.5,
+        "latency.small.beam4.ctranslate2": 1.5,
+    }

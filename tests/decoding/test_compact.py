@@ -1,0 +1,117 @@
+"""The compact form of a model is the model."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from regard.decoding.compact import Compact, CompactState, can_be_compact
+from regard.decoding.stepper import ModelStepper
+from regard.lens.capture import capture
+from regard.models.interface import Seq2Seq
+from regard.models.transformer import Transformer, TransformerConfig
+from regard.nn.int8 import quantise_model
+from regard.plain import plain
+from regard.shapes import Tensor
+from tests.models.architectures import BOS, VARIATIONS, sentences, tiny_model
+
+TRANSFORMERS = [n for n, config in VARIATIONS.items() if isinstance(config, TransformerConfig)]
+COMPACT = [name for name in TRANSFORMERS if can_be_compact(tiny_model(name))]
+BATCH = sentences([5, 2, 7])
+# A beam of three opens, its hypotheses move, the second sentence leaves.
+MOVES = (
+    [[0, 0, 0], [1, 1, 1], [2, 2, 2]],
+    [[2, 0, 0], [3, 5, 4], [7, 7, 7]],
+    [[1, 1, 2], [8, 6, 6]],
+    [[0, 1, 2], [3, 4, 5]],
+    [[5, 3, 3]],
+)
+
+
+def log_probs_along_the_way(stepper: ModelStepper, kind: type) -> list[Tensor]:
+    """Of every step of a search that always moves in the same way."""
+    state = stepper.start(BATCH.tokens, BATCH.mask, 10)
+    assert isinstance(state, CompactState) == (kind is CompactState)
+    tokens, found = torch.full((3,), BOS), []
+    for move in MOVES:
+        found.append(stepper.step(state, tokens))
+        rows = torch.tensor(move)
+        stepper.reorder(state, rows)
+        tokens = 4 + torch.arange(rows.numel()) % 9
+    return found
+
+
+def assert_equal_steps(model: Seq2Seq[Any]) -> None:
+    compact = log_probs_along_the_way(ModelStepper(model), CompactState)
+    with plain():
+        formula = log_probs_along_the_way(ModelStepper(model), object)
+    for one, other in zip(compact, formula, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", COMPACT)
+def test_every_step_equals_the_model_s(name: str) -> None:
+    assert_equal_steps(tiny_model(name))
+
+
+@pytest.mark.parametrize("name", ["transformer", "transformer-pre-norm", "transformer-output-bias"])
+def test_every_step_equals_the_model_s_in_integers(name: str) -> None:
+    model = tiny_model(name)
+    quantise_model(model)
+    assert_equal_steps(model)
+
+
+@pytest.mark.parametrize("name", COMPACT)
+def test_prepared_matrices_change_nothing(name: str) -> None:
+    model = tiny_model(name)
+    prepared = ModelStepper(model)
+    prepared.prepare()
+    for one, other in zip(
+        log_probs_along_the_way(prepared, CompactState),
+        log_probs_along_the_way(ModelStepper(model), CompactState),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+def test_the_usual_transformers_have_a_compact_form() -> None:
+    assert len(COMPACT) >= 10
+    assert {"transformer", "transformer-pre-norm", "transformer-output-bias"} <= set(COMPACT)
+
+
+@pytest.mark.parametrize("name", [name for name in VARIATIONS if name not in COMPACT])
+def test_what_has_no_compact_form_runs_as_it_is(name: str) -> None:
+    log_probs_along_the_way(ModelStepper(tiny_model(name)), object)
+
+
+def test_a_watched_model_is_the_model_itself() -> None:
+    model = tiny_model("transformer")
+    stepper = ModelStepper(model)
+    unwatched = log_probs_along_the_way(stepper, CompactState)
+    with capture(model) as record:
+        watched = log_probs_along_the_way(stepper, object)
+    assert record.calls
+    for one, other in zip(watched, unwatched, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+
+
+def test_a_compact_model_keeps_the_weights_it_was_made_of() -> None:
+    model = tiny_model("transformer")
+    assert isinstance(model, Transformer)
+    compact = Compact(model)
+    state = compact.start(BATCH.tokens, BATCH.mask)
+    assert len(state.past) == len(state.memory) == 2
+    assert state.memory[0].shape == (2, 3, 4, 7, 4)  # keys and values, B H S K
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_every_transformer_decodes_in_integers(name: str) -> None:
+    """Nearly as in floats: no layer is left out, none read in another way."""
+    exact, model = tiny_model(name), tiny_model(name)
+    quantise_model(model)
+    found = []
+    for each in (exact, model):
+        stepper = ModelStepper(each)
+        state = stepper.start(BATCH.tokens, BATCH.mask, 4)
+        found.append(stepper.step(state, torch.full((3,), BOS)).exp())
+    torch.testing.assert_close(found[0], found[1], atol=0.15, rtol=0)
