@@ -89,7 +89,7 @@ def attend_in_batches(
     """Equals `attend` with the scaled inner product, for many small problems side by side.
 
     Two batched products and a softmax between them. For the few queries and keys of a decoding
-    step that takes two thirds of the time of the fused kernel, which is made for long ones.
+    step that spares the set-up of the fused kernel, which is made for long ones.
 
     Args:
         query: of one sentence and head each, as are the keys and values.
