@@ -191,17 +191,21 @@ def gemm_gflops(size: int = 1024, seconds: float = 0.3) -> float:
 
 
 def has_fast_bf16(device: str) -> bool:
-    """Whether products in bfloat16 are faster than in fp32: a GPU made for them, or AMX.
+    """Whether products in bfloat16 are faster than in fp32.
 
-    A processor without AMX computes them too, but slower than in fp32.
+    So they are on a GPU made for them, with AMX, and on AMD's processors with AVX512-BF16 (Zen 4:
+    200 against 90 GFLOP/s a core). Intel's without AMX compute them too, but slower than in fp32.
     """
     if device.startswith("cuda"):
         import torch
 
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    registers = cpuid(7)
-    is_advertised = registers is not None and bool(registers[3] >> 22 & 1)
-    return device == "cpu" and is_advertised and bool(num_tile_palettes())
+    vendor, features, more_features = cpuid(0), cpuid(7), cpuid(7, 1)
+    if device != "cpu" or vendor is None or features is None or more_features is None:
+        return False
+    has_amx_bf16 = bool(features[3] >> 22 & 1) and bool(num_tile_palettes())
+    is_amd = b"".join(vendor[i].to_bytes(4, "little") for i in (1, 3, 2)) == b"AuthenticAMD"
+    return has_amx_bf16 or (is_amd and bool(more_features[0] >> 5 & 1))
 
 
 def choose_device(name: str) -> str:

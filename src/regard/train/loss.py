@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.shapes import Float, Int, Tensor
+from regard.train.products import add_product, multiply_into
 
 
 class Loss(NamedTuple):
@@ -53,6 +54,8 @@ def fused_projection_loss(
     What is the same for all k takes no pass over them: the mean logit is the product with the
     mean weight, and the gradient's last term adds one vector to every row. One exponential
     serves both the gradient and the loss: log Σ exp z = max z − log max p.
+
+    Where `hidden` is in bfloat16, the three products are taken in it; sums are kept in fp32.
     """
     smoothed, nll = _FusedProjectionLoss.apply(  # type: ignore[no-untyped-call]
         hidden, weight, bias, targets, smoothing, torch.is_grad_enabled()
@@ -82,14 +85,15 @@ class _FusedProjectionLoss(torch.autograd.Function):
         if needs_gradient:
             share = -smoothing / len(weight)
             d_hidden = torch.empty_like(hidden)
-            d_weight = (share * hidden.sum(0)).expand_as(weight).contiguous()
+            d_weight = (share * hidden.sum(0, dtype=weight.dtype)).expand_as(weight).contiguous()
             d_bias = None if bias is None else torch.full_like(bias, share * len(hidden))
-        room = hidden.new_empty(min(CHUNK_TOKENS, len(hidden)), len(weight))
-        smoothed, nll = hidden.new_zeros(()), hidden.new_zeros(())
+        factor = weight.to(hidden.dtype)
+        room = weight.new_empty(min(CHUNK_TOKENS, len(hidden)), len(weight))
+        smoothed, nll = weight.new_zeros(()), weight.new_zeros(())
         for begin in range(0, len(hidden), CHUNK_TOKENS):
             chunk = slice(begin, begin + CHUNK_TOKENS)
             target = targets[chunk].unsqueeze(1)
-            logits = torch.mm(hidden[chunk], weight.T, out=room[: len(target)])
+            logits = multiply_into(room[: len(target)], hidden[chunk], factor.T)
             if bias is not None:
                 logits += bias
             target_logit = logits.gather(1, target)
@@ -98,18 +102,18 @@ class _FusedProjectionLoss(torch.autograd.Function):
             # log Σ exp z, out of the one probability that cannot have become 0.
             log_sum = highest - probs.amax(1, keepdim=True).log_()
             chunk_nll = (log_sum - target_logit).sum()
-            mean_logit = hidden[chunk] @ mean_weight + mean_bias
+            mean_logit = hidden[chunk].to(weight.dtype) @ mean_weight + mean_bias
             chunk_uniform = (log_sum.squeeze(1) - mean_logit).sum()
             nll += chunk_nll
             smoothed += (1 - smoothing) * chunk_nll + smoothing * chunk_uniform
             if d_hidden is None or d_weight is None:
                 continue
-            gradient = probs
-            gradient.scatter_add_(1, target, gradient.new_full(target.shape, smoothing - 1))
-            torch.mm(gradient, weight, out=d_hidden[chunk])
-            d_weight.addmm_(gradient.T, hidden[chunk])
+            probs.scatter_add_(1, target, probs.new_full(target.shape, smoothing - 1))
+            gradient = probs.to(hidden.dtype)
+            torch.mm(gradient, factor, out=d_hidden[chunk])
+            add_product(d_weight, gradient.T, hidden[chunk])
             if d_bias is not None:
-                d_bias += gradient.sum(0)
+                d_bias += probs.sum(0)
         if d_hidden is not None:
             d_hidden -= smoothing * mean_weight
         ctx.save_for_backward(d_hidden, d_weight, d_bias)

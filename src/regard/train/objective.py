@@ -34,8 +34,10 @@ def batch_loss(model: Seq2Seq[Any], batch: Batch, smoothing: float, r_drop: floa
     with gathering() as penalties:
         memory = model.encode(tensors.source, tensors.source_mask)
         hidden = model.decode(memory, tensors.target_in, tensors.target_mask)
-    # Sums over a vocabulary need fp32, whatever the layers below were computed in.
-    real = hidden[tensors.target_mask].to(model.output.weight.dtype)
+    real = hidden[tensors.target_mask]
+    # Sums over a vocabulary need fp32, whatever the products are taken in.
+    is_low = torch.is_autocast_enabled(real.device.type) and not is_plain()
+    real = real.to(torch.bfloat16 if is_low else model.output.weight.dtype)
     with torch.autocast(real.device.type, enabled=False):
         loss = _word_loss(model.output, real, targets, smoothing, r_drop)
     if not penalties:

@@ -7,6 +7,7 @@ import torch
 from regard.shapes import Float, Int, Tensor
 from regard.train import loss
 from regard.train.loss import Loss, label_smoothed_loss
+from regard.train.products import add_product, multiply_into
 
 
 def r_drop_loss(
@@ -77,17 +78,19 @@ class _FusedRDropLoss(torch.autograd.Function):
         if needs_gradient:
             share = -smoothing / len(weight) / 2
             d_hidden = torch.empty_like(hidden)
-            d_weight = (share * hidden.sum((0, 1))).expand_as(weight).contiguous()
+            total = hidden.sum((0, 1), dtype=weight.dtype)
+            d_weight = (share * total).expand_as(weight).contiguous()
             d_bias = None if bias is None else torch.full_like(bias, 2 * share * len(targets))
         num_pairs = min(max(loss.CHUNK_TOKENS // 2, 1), max(len(targets), 1))
-        room, more_room = hidden.new_empty(2, 2 * num_pairs, len(weight))
-        quarter = hidden.new_tensor([alpha / 4, -alpha / 4]).view(2, 1, 1)
-        smoothed, nll = hidden.new_zeros(()), hidden.new_zeros(())
+        factor = weight.to(hidden.dtype)
+        room, more_room = weight.new_empty(2, 2 * num_pairs, len(weight))
+        quarter = weight.new_tensor([alpha / 4, -alpha / 4]).view(2, 1, 1)
+        smoothed, nll = weight.new_zeros(()), weight.new_zeros(())
         for begin in range(0, len(targets), num_pairs):
             chunk = slice(begin, begin + num_pairs)
             states = hidden[:, chunk].flatten(0, 1)  # 2C D
             target = targets[chunk].repeat(2).unsqueeze(1)  # 2C 1
-            logits = torch.mm(states, weight.T, out=room[: len(states)])
+            logits = multiply_into(room[: len(states)], states, factor.T)
             if bias is not None:
                 logits += bias
             gradient = more_room[: len(states)].view(2, -1, len(weight))  # 2 C V
@@ -98,7 +101,7 @@ class _FusedRDropLoss(torch.autograd.Function):
             # log Σ exp z, out of the one probability that cannot have become 0.
             log_sum = highest - probs.amax(1, keepdim=True).log_()
             chunk_nll = (log_sum - target_logit).sum()
-            mean_logit = states @ mean_weight + mean_bias
+            mean_logit = states.to(weight.dtype) @ mean_weight + mean_bias
             chunk_uniform = (log_sum.squeeze(1) - mean_logit).sum()
             nll += chunk_nll / 2
             smoothed += ((1 - smoothing) * chunk_nll + smoothing * chunk_uniform) / 2
@@ -116,10 +119,11 @@ class _FusedRDropLoss(torch.autograd.Function):
             gradient[1].sub_(p, alpha=alpha / 4)
             gradient = gradient.flatten(0, 1)  # 2C V
             gradient.scatter_add_(1, target, gradient.new_full(target.shape, (smoothing - 1) / 2))
-            d_hidden[:, chunk] = (gradient @ weight).view(2, -1, weight.shape[1])
-            d_weight.addmm_(gradient.T, states)
             if d_bias is not None:
                 d_bias += gradient.sum(0)
+            gradient = gradient.to(states.dtype)
+            d_hidden[:, chunk] = (gradient @ factor).view(2, -1, weight.shape[1])
+            add_product(d_weight, gradient.T, states)
         if d_hidden is not None:
             d_hidden -= smoothing / 2 * mean_weight
         ctx.save_for_backward(d_hidden, d_weight, d_bias)
