@@ -8,10 +8,10 @@ INSTALLED := $(VENV)/.installed
 .PHONY: demo serve test browser slow fuzz check format bench bench-install clean
 
 demo: $(INSTALLED)  ## train on the phrasebook, translate, show the attention
-	$(BIN)/regard demo
+	$(BIN)/regard demo --train
 
 serve: $(INSTALLED)  ## the demo's model on http://127.0.0.1:8000, trained first if need be
-	test -d demo/run || $(BIN)/regard demo
+	test -d demo/run || $(BIN)/regard demo --train
 	$(BIN)/regard serve --model phrasebook=demo/run
 
 test: $(INSTALLED)  ## the whole suite but the slow tests

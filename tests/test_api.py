@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from safetensors.torch import load as parse
 
 import regard
-from regard.api import Translator, choose_checkpoint, load
+from regard.api import Translator, load
 from regard.build import create_run, open_run
 from regard.decoding.trace import START, Node
 from regard.errors import ConfigError, ModelFileError
 from regard.lens.capture import capture
+from regard.loading import choose_checkpoint
 from regard.sealed import sealing
 from regard.text.config import TextConfig
 from regard.train.checkpoint import WEIGHTS, save_weights

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from regard.bounded import check_own
+from regard.bundled import run_folder
 from regard.config import RunConfig, read_config, write_config
 from regard.data.alignment import read_aligned
 from regard.data.batching import Batches
@@ -105,9 +106,13 @@ def extend_run(run: Run, steps: int) -> Run:
 def open_run(folder: Path) -> Run:
     """Open a run folder and check it against its manifest.
 
+    Args:
+        folder: what `regard train` wrote, or the name of a model that came with the package.
+
     Raises:
         ModelFileError: it is missing, damaged or not a run folder.
     """
+    folder = run_folder(folder)
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such run folder; `regard train` makes one")
     verify(folder)

@@ -41,7 +41,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_the_demo_trains_translates_and_draws(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo"]) == 0
+    assert main(["demo", "--train"]) == 0
     printed = capsys.readouterr().out
     assert demo.SENTENCE in printed
     assert Path("demo/attention.png").read_bytes().startswith(b"\x89PNG")
@@ -49,16 +49,16 @@ def test_the_demo_trains_translates_and_draws(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_second_demo_uses_the_trained_model() -> None:
-    assert main(["demo"]) == 0
+    assert main(["demo", "--train"]) == 0
     before = Path("demo/run/log.jsonl").read_bytes()
     Path("demo/phrasebook/train.fr").unlink()
-    assert main(["demo"]) == 0
+    assert main(["demo", "--train"]) == 0
     assert Path("demo/run/log.jsonl").read_bytes() == before
 
 
 def test_an_interrupted_demo_goes_on() -> None:
-    assert main(["demo"]) == 0
+    assert main(["demo", "--train"]) == 0
     for folder in ("averaged-4", "step-4"):
         shutil.rmtree(Path("demo/run") / folder)
-    assert main(["demo"]) == 0
+    assert main(["demo", "--train"]) == 0
     assert Path("demo/run/averaged-4").is_dir()

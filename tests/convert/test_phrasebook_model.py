@@ -8,7 +8,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from regard.api import choose_checkpoint
 from regard.build import build_trainer, create_run
 from regard.cli.app import main
 from regard.config import RunConfig
@@ -17,6 +16,7 @@ from regard.convert.parcel import Parcel
 from regard.data.config import DataConfig
 from regard.data.phrasebook import phrasebook
 from regard.decoding.hypothesis import Hypothesis
+from regard.loading import choose_checkpoint
 from regard.models.transformer import TransformerConfig
 from regard.text.config import TextConfig
 from regard.train.checkpoint import WEIGHTS

@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from regard.api import choose_checkpoint
 from regard.build import build_trainer, create_run, open_run
 from regard.config import with_overrides
 from regard.errors import ConfigError, ModelFileError
+from regard.loading import choose_checkpoint
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.shapes import Tensor
 from regard.train.checkpoint import STATE, WEIGHTS, checkpoints, model_tensors, read_scores

@@ -66,10 +66,10 @@ def _read(folder: Path, checkpoint: str | None) -> "Parcel":
 
 
 def _read_run(folder: Path, checkpoint: str | None) -> "Parcel":
-    from regard.api import choose_checkpoint, load_model
     from regard.build import open_run
     from regard.convert.parcel import Parcel
     from regard.errors import ConfigError
+    from regard.loading import choose_checkpoint, load_model
     from regard.models.transformer import TransformerConfig
     from regard.train.checkpoint import model_tensors
 

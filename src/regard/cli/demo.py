@@ -1,7 +1,9 @@
 """`regard demo`: the main job from end to end, on a corpus of our own."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -11,28 +13,43 @@ if TYPE_CHECKING:
 SENTENCE = "Jane visite l'Afrique en septembre."
 
 
-def demo(sentence: str = SENTENCE, /, *, out: Path = Path("demo")) -> int:
-    """Train a small Transformer on the phrasebook, translate a sentence, show its attention.
+def demo(
+    sentence: str = SENTENCE,
+    /,
+    *,
+    train: Annotated[bool, Parameter(negative=())] = False,
+    out: Path = Path("demo"),
+) -> int:
+    """Translate a sentence with the model that came with Regard, and show its attention.
 
-    The first time this takes a few minutes; after that the trained model is used again.
+    With --train, first train a small Transformer on the phrasebook, in a few minutes; after that
+    the trained model is used again.
 
     Args:
-        sentence: French, in the words of the phrasebook.
-        out: the folder for corpus, run folder and picture.
+        sentence: French; with --train, in the words of the phrasebook.
+        train: train a model instead of taking the one that came along.
+        out: the folder for the picture; for corpus and run folder too with --train.
     """
     from rich.console import Console
 
+    from regard.bundled import bundled_into
+
     console = Console()
-    run = out / "run"
-    if not (run / "manifest.json").exists():
+    run = out / "run" if train else bundled_into("en")
+    if train and not (run / "manifest.json").exists():
         code = _train(console, out, run)
         if code:
             return code
-    elif not _is_trained(run):
+    elif train and not _is_trained(run):
         code = _resume(console, run)
         if code:
             return code
     _show(console, run, sentence, out / "attention.png")
+    if train:
+        console.print(f'next: regard translate --model {run} "Où est la gare ?"', highlight=False)
+    else:
+        console.print('next: regard translate "Où est la gare ?"', highlight=False)
+        console.print("or train one of your own: regard demo --train", highlight=False)
     return 0
 
 
@@ -109,6 +126,7 @@ def _show(console: "Console", run: Path, sentence: str, picture: Path) -> None:
     from regard.lens.terminal import show_alignment, show_heat_map
     from regard.lens.words import merge_to_words, words
 
+    picture.parent.mkdir(parents=True, exist_ok=True)
     translation = load(run).translate(sentence, attention=True)
     console.print()
     for part in translation.sentences:
@@ -121,4 +139,3 @@ def _show(console: "Console", run: Path, sentence: str, picture: Path) -> None:
         show_heat_map(console, weights, words(target), words(part.source))
         heat_map(weights, words(target), words(part.source), picture)
     console.print(f"\npicture: {picture}\nmodel: {run}", highlight=False)
-    console.print(f'next: regard translate --model {run} "Où est la gare ?"', highlight=False)

@@ -145,8 +145,8 @@ def describe(folder: Path) -> RunInfo:
 
 
 def _checkpoints(run: "Run") -> list[CheckpointInfo]:
-    from regard.api import choose_checkpoint
     from regard.errors import ModelFileError
+    from regard.loading import choose_checkpoint
     from regard.sealed import verify
     from regard.train.checkpoint import SCORES, checkpoints, read_scores
 

@@ -21,7 +21,8 @@ def look(
     sentence: str,
     /,
     *,
-    model: Path,
+    model: Path | None = None,
+    to: str | None = None,
     out: Path | None = None,
     kind: Literal["cross", "encoder", "decoder"] = "cross",
     layer: int | None = None,
@@ -42,7 +43,8 @@ def look(
 
     Args:
         sentence: what to translate, taken whole.
-        model: a run folder.
+        model: a run folder; unless given, one that came with Regard.
+        to: which of those: en, from French, unless given; fr, from English.
         out: a .png or .svg to draw into; a .html to look at every kind, layer and head in a
             browser, or a .json of them.
         kind: cross, from target to source; encoder, inside the source; decoder, inside the target.
@@ -61,6 +63,7 @@ def look(
     from rich.text import Text
 
     from regard.api import load
+    from regard.cli.models import given_or_bundled
     from regard.errors import ConfigError
     from regard.lens.html import write_html
     from regard.lens.picture import picture_of
@@ -70,7 +73,8 @@ def look(
     _check_options(out, layer, head, heads)
     if (context is None) != (word is None):
         raise ConfigError("--context and --word go together: a word, and where else it stands")
-    translator = load(model, checkpoint=checkpoint, device=device, warn=warn)
+    (folder,) = given_or_bundled((model,) if model else (), to)
+    translator = load(folder, checkpoint=checkpoint, device=device, warn=warn)
     if context is not None and word is not None:
         _show_contexts(translator, (sentence, context), word, json)
         return
@@ -95,7 +99,7 @@ def look(
     elif out is not None and out.suffix.lower() == ".json":
         _write_json(found, out)
     elif out is not None and out.suffix.lower() == ".html":
-        write_html(out, found.to_wire(model.name), sentence)
+        write_html(out, found.to_wire(folder.name), sentence)
     elif out is not None:
         heat_map(picture.weights, picture.rows, picture.columns, out, picture.title)
     if json:

@@ -29,7 +29,8 @@ def serve(
     is translated is never logged. SIGTERM and Ctrl-C stop it when running requests are done.
 
     Args:
-        model: a run folder, or NAME=FOLDER; several for several models.
+        model: a run folder, or NAME=FOLDER; several for several models. Unless given, those that
+            came with Regard.
         runs: a folder of a training, finished or not, whose log may be looked at; or NAME=FOLDER.
         host: the address to listen on; 0.0.0.0 is everywhere.
         port: to listen on; 0 takes any that is free.
@@ -45,6 +46,7 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise ConfigError("regard serve needs fastapi; pip install 'regard[serve]'") from None
+    from regard.bundled import bundled
     from regard.serve.desk import Desk
     from regard.serve.keys import Keys, read_keys
     from regard.serve.logs import log_to
@@ -52,11 +54,11 @@ def serve(
     from regard.serve.shelf import named_folders
 
     limits = limits or Limits()
-    if not model:
+    folders = named_folders(model, "--model") or bundled()
+    if not folders:
         raise ConfigError(
             "no model to serve; give one with --model DIR, a folder that `regard train` wrote"
         )
-    folders = named_folders(model, "--model")
     trainings = named_folders(runs, "--runs")
     keys = read_keys(api_key_file) if api_key_file else Keys()
     with bind(host, port) as listening:

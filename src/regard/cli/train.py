@@ -197,7 +197,7 @@ def _tokenisers_of(init_from: Path | None) -> "TokeniserPair | None":
 
 
 def _initialise(trainer: "Trainer", init_from: Path) -> None:
-    from regard.api import choose_checkpoint
     from regard.build import open_run
+    from regard.loading import choose_checkpoint
 
     trainer.start_from(choose_checkpoint(open_run(init_from)))

@@ -27,7 +27,8 @@ def translate(
     text: str | None = None,
     /,
     *,
-    model: Annotated[tuple[Path, ...], Parameter(negative=())],
+    model: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
+    to: str | None = None,
     file: Path | None = None,
     checkpoint: str | None = None,
     beam: int | None = None,
@@ -58,7 +59,8 @@ def translate(
 
     Args:
         text: what to translate.
-        model: a run folder; several make an ensemble.
+        model: a run folder; several make an ensemble. Unless given, one that came with Regard.
+        to: which of those: en, from French, unless given; fr, from English.
         file: a file to translate, gzipped or not.
         checkpoint: best, averaged, last, or a folder's name such as step-500.
         beam: hypotheses kept at each step; 1 is greedy.
@@ -85,6 +87,7 @@ def translate(
     tune_allocator()
 
     from regard.api import load
+    from regard.cli.models import given_or_bundled
     from regard.data.lenient import Mended, lenient_lines, mended_text, opened
     from regard.decoding.workers import num_cores
     from regard.errors import ConfigError
@@ -109,7 +112,12 @@ def translate(
     if workers is not None and workers < 1:
         raise ConfigError(f"--workers {workers}: expected 1 or more")
     translator = load(
-        model, checkpoint=checkpoint, device=device, int8=int8, shortlist=shortlist, warn=warn
+        given_or_bundled(model, to),
+        checkpoint=checkpoint,
+        device=device,
+        int8=int8,
+        shortlist=shortlist,
+        warn=warn,
     )
     is_on_cpu = translator.models[0].output.weight.device.type == "cpu"
     crew = (workers or num_cores()) if is_on_cpu else 1

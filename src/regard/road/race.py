@@ -17,9 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from regard.api import choose_checkpoint, load
+from regard.api import load
 from regard.build import Run, build_trainer, create_run, open_run
 from regard.config import RunConfig, config_of
+from regard.loading import choose_checkpoint
 from regard.machine import gemm_gflops
 from regard.models.flops import training_flops
 from regard.road.corpus import RaceCorpus

@@ -1,0 +1,124 @@
+"""The output layer inside a fused loss: logits a chunk at a time, and gradients along with them.
+
+    z = h Wᵀ + b
+
+The logits z of a batch fill more memory than the rest of a step together. A fused loss makes them
+for a few hundred states at a time and turns them into their own gradient in place. Products are
+taken in the precision of the states, bfloat16 where that is faster; sums are kept in the weight's.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from regard.shapes import Float, Tensor
+
+
+class Normalised(NamedTuple):
+    """A softmax over logits, and log Σ exp of each row."""
+
+    probs: Float[Tensor, "N V"]
+    log_sum: Float[Tensor, "N 1"]
+
+
+def normalise_(logits: Float[Tensor, "N V"]) -> Normalised:
+    """Turn logits into probabilities, in their place.
+
+    One exponential serves both: log Σ exp z = max z − log max p, where max p is the one
+    probability that cannot have become 0.
+    """
+    highest = logits.amax(1, keepdim=True)
+    probs = torch.softmax(logits, 1, out=logits)
+    return Normalised(probs, highest - probs.amax(1, keepdim=True).log_())
+
+
+class Projection:
+    """The layer z = h Wᵀ + b, asked for the logits of one chunk of states after the other.
+
+    Label smoothing gives every token k the same mass. That takes no pass over the logits: their
+    mean is the product with the mean weight, and the gradient −u/V adds one vector to every row.
+
+    Args:
+        hidden: all the states that will come.
+        weight: W.
+        bias: b.
+        uniform: u, the mass that each state's loss gives to all tokens alike.
+        is_learning: whether gradients are wanted.
+    """
+
+    d_weight: Float[Tensor, "V D"] | None = None
+    d_bias: Float[Tensor, "V"] | None = None
+
+    def __init__(
+        self,
+        hidden: Float[Tensor, "*N D"],
+        weight: Float[Tensor, "V D"],
+        bias: Float[Tensor, "V"] | None,
+        uniform: float,
+        *,
+        is_learning: bool,
+    ) -> None:
+        self._factor = weight.to(hidden.dtype)
+        self._bias = bias
+        self._mean_weight = weight.mean(0)
+        self._mean_bias = 0.0 if bias is None else bias.mean()
+        self._uniform = uniform
+        if is_learning:
+            states = hidden.flatten(0, -2)
+            share = -uniform / len(weight)
+            total = share * states.sum(0, dtype=weight.dtype)
+            self.d_weight = total.expand_as(weight).contiguous()
+            self.d_bias = None if bias is None else torch.full_like(bias, share * len(states))
+
+    def logits_(
+        self, states: Float[Tensor, "N D"], out: Float[Tensor, "N V"]
+    ) -> Float[Tensor, "N V"]:
+        """Fill `out` with the logits of a chunk."""
+        if states.dtype == out.dtype:
+            torch.mm(states, self._factor.T, out=out)
+        else:
+            out.copy_(states @ self._factor.T)
+        return out if self._bias is None else out.add_(self._bias)
+
+    def mean_logit(self, states: Float[Tensor, "N D"]) -> Float[Tensor, "N 1"]:
+        """The mean of each state's logits over all tokens."""
+        mean = states.to(self._mean_weight.dtype) @ self._mean_weight + self._mean_bias
+        return mean.unsqueeze(1)
+
+    def learn(
+        self, states: Float[Tensor, "N D"], gradient: Float[Tensor, "N V"]
+    ) -> Float[Tensor, "N D"]:
+        """Count what a chunk's ∂loss/∂z, but for −u/V, teaches the layer; return ∂loss/∂states."""
+        assert self.d_weight is not None, "gradients were not asked for"
+        if self.d_bias is not None:
+            self.d_bias += gradient.sum(0)
+        low = gradient.to(states.dtype)
+        if low.dtype == self.d_weight.dtype:
+            self.d_weight.addmm_(low.T, states)
+        else:
+            self.d_weight += low.T @ states
+        return (low @ self._factor).sub_(self._uniform * self._mean_weight)
+
+
+def with_gradients(
+    value: Float[Tensor, ""],
+    inputs: Sequence[Tensor | None],
+    gradients: Sequence[Tensor | None],
+) -> Float[Tensor, ""]:
+    """The value, as a function of inputs whose gradients were found together with it."""
+    found: Tensor = _WithGradients.apply(value, *inputs, *gradients)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _WithGradients(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, *inputs_and_gradients: Tensor | None) -> Tensor:
+        ctx.save_for_backward(*inputs_and_gradients[len(inputs_and_gradients) // 2 :])
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = ctx.saved_tensors
+        scaled = [g if g is None else g * outer[0] for g in gradients]
+        return None, *scaled, *([None] * len(gradients))
