@@ -19,6 +19,9 @@ from regard.data.holdout import find_threshold, split_off
 from regard.data.store import Store, checksum, store_key
 from regard.errors import ConfigError, DataError, ModelFileError
 from regard.machine import choose_device, has_fast_bf16
+from regard.metrics.bleu import bleu
+from regard.metrics.paper import PaperBleu, paper_language
+from regard.metrics.scorer import Scorer
 from regard.models.bahdanau import Bahdanau, BahdanauConfig
 from regard.models.bytenet import ByteNet, ByteNetConfig
 from regard.models.convs2s import ConvS2S, ConvS2SConfig
@@ -152,11 +155,19 @@ def build_trainer(run: Run) -> Trainer:
         _batches(run, "valid", checksums, valid),
         valid,
         run.tokenisers,
-        has_bleu=config.validate_bleu,
+        scorer=_validation_scorer(run.config),
         num_shown=config.show,
     )
     batches = _batches(run, "train", checksums, None)
     return Trainer(model, batches, validator, config, run.folder)
+
+
+def _validation_scorer(config: RunConfig) -> Scorer | None:
+    """What validations score translations by, if they make any."""
+    if not config.train.validate_bleu:
+        return None
+    language = paper_language(config.data.target_language)
+    return PaperBleu(language) if config.train.paper_bleu and language else bleu()
 
 
 def _start_from_vectors(model: Seq2Seq[Any], run: Run) -> None:

@@ -15,6 +15,7 @@ from regard.bounded import named, read_bounded, shown
 from regard.data.config import DataConfig
 from regard.decoding.config import DecodingConfig
 from regard.errors import ConfigError, ModelFileError
+from regard.metrics.options import Language
 from regard.models.bahdanau import BahdanauConfig
 from regard.models.bytenet import ByteNetConfig
 from regard.models.convs2s import ConvS2SConfig
@@ -75,6 +76,11 @@ class RunConfig:
             raise ConfigError(
                 f"data.noise = {self.data.noise} needs pieces that spell any word; "
                 'text.kind = "words" knows none that is misspelt: set text.kind = "bpe"'
+            )
+        if self.train.paper_bleu and self.data.target_language not in get_args(Language):
+            raise ConfigError(
+                f"train.paper_bleu = true needs data.target_language, one of "
+                f"{', '.join(get_args(Language))}; it is {shown(self.data.target_language)}"
             )
         if self.train.guided_alignment > 0 and not self.data.alignment:
             raise ConfigError(

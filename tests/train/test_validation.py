@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.build import build_trainer, open_run
+from regard.build import build_trainer, create_run, open_run
 from regard.shapes import Tensor
 from regard.train.checkpoint import model_tensors
 from regard.train.loss import label_smoothed_loss
 from regard.train.progress import Progress, Scores
 from regard.train.tensors import TensorBatch
 from regard.train.trainer import Trainer
+from tests.little_corpus import little_run, write_corpus
 from tests.train.recording import equal
 
 
@@ -55,12 +56,11 @@ def test_so_many_translations_are_shown_as_asked_for(trainer: Trainer) -> None:
     assert (shown[0].source, shown[0].reference) == (example.source, example.target)
 
 
-def test_without_bleu_only_the_shown_are_translated(trainer: Trainer) -> None:
-    trainer.validator.has_bleu = False
-    try:
-        scores, shown = trainer.validator(trainer.model, 1)
-    finally:
-        trainer.validator.has_bleu = True
+def test_without_bleu_only_the_shown_are_translated(
+    trainer: Trainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer.validator, "scorer", None)
+    scores, shown = trainer.validator(trainer.model, 1)
     assert scores.bleu is None
     assert len(shown) == 1
 
@@ -72,6 +72,16 @@ def test_bleu_is_a_hundred_where_every_translation_is_right(
     monkeypatch.setattr(trainer.validator, "_translate", lambda model, examples: references)
     scores, _ = trainer.validator(trainer.model, 1)
     assert scores.bleu == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize(("paper_bleu", "expected"), [(True, 100.0), (False, 0.0)])
+def test_the_papers_bleu_knows_no_case(tmp_path: Path, paper_bleu: bool, expected: float) -> None:
+    config = little_run(write_corpus(tmp_path), paper_bleu=paper_bleu)
+    trainer = build_trainer(create_run(tmp_path / "run", config))
+    spoken = [example.target.upper() for example in trainer.validator.examples]
+    trainer.validator._translate = lambda model, examples: spoken  # type: ignore[method-assign]
+    scores, _ = trainer.validator(trainer.model, 1)
+    assert scores.bleu == pytest.approx(expected, abs=2.0)
 
 
 # ------------------------------------------------------------------------------ scores

@@ -33,6 +33,11 @@ def tokenise(line: str, language: Language) -> str:
     return str(tokeniser.tokenize(normal, return_str=True, escape=True))
 
 
+def paper_language(language: str) -> Language | None:
+    """The language, if the papers' BLEU is defined for it."""
+    return next((each for each in get_args(Language) if each == language), None)
+
+
 class PaperBleu(SacreScorer):
     """BLEU as multi-bleu.perl computes it on text prepared by `tokenise`.
 

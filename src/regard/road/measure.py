@@ -3,13 +3,12 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, get_args, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from regard.api import Translator
 from regard.data.corpus import Example
 from regard.lens.words import merge_to_words, words
 from regard.metrics.bleu import bleu
-from regard.metrics.options import Language
 from regard.metrics.paper import PaperBleu
 from regard.metrics.scorer import Score, Scorer
 from regard.road.result import LengthScore
@@ -131,7 +130,7 @@ def by_length(
 
 def scorer_for(language: str) -> Scorer:
     """The papers' BLEU where they define it for the language, else sacreBLEU's."""
-    known = next((each for each in get_args(Language) if each == language), None)
+    known = paper_language(language)
     return bleu() if known is None else PaperBleu(known)
 
 

@@ -66,6 +66,10 @@ class TrainConfig:
     ] = 8
     validate_every: Annotated[Count, Doc("steps between validations")] = 500
     validate_bleu: Annotated[bool, Doc("also translate the validation set, greedily")] = True
+    paper_bleu: Annotated[
+        bool,
+        Doc("score it as papers on Multi30k do: lowercased, cut by Moses"),
+    ] = False
     patience: Annotated[
         CountOrNone, Doc("validations without a better one before training stops; 0 is never")
     ] = 0

@@ -11,7 +11,7 @@ from regard.decoding.config import DecodingConfig
 from regard.decoding.request import Specials
 from regard.decoding.search import decode
 from regard.decoding.stepper import ModelStepper
-from regard.metrics.bleu import bleu
+from regard.metrics.scorer import Scorer
 from regard.models.interface import Seq2Seq
 from regard.text.pair import TokeniserPair
 from regard.train.objective import batch_loss
@@ -28,7 +28,7 @@ class Validator:
         batches: the held-out sentences as ids.
         examples: the same as text.
         tokenisers: of both sides.
-        has_bleu: whether to translate them too.
+        scorer: of their greedy translations; None makes none but those to look at.
         num_shown: how many translations to hand back for a look.
     """
 
@@ -38,13 +38,13 @@ class Validator:
         examples: Sequence[Example],
         tokenisers: TokeniserPair,
         *,
-        has_bleu: bool,
+        scorer: Scorer | None,
         num_shown: int,
     ) -> None:
         self.batches = batches
         self.examples = examples
         self.tokenisers = tokenisers
-        self.has_bleu = has_bleu
+        self.scorer = scorer
         self.num_shown = num_shown
 
     @torch.inference_mode()
@@ -53,12 +53,12 @@ class Validator:
         was_training = model.training
         model.eval()
         loss = self._loss(model)
-        chosen = self.examples if self.has_bleu else self.examples[: self.num_shown]
+        chosen = self.examples[: self.num_shown] if self.scorer is None else self.examples
         translations = self._translate(model, chosen)
         score = None
-        if self.has_bleu:
+        if self.scorer is not None:
             references = [example.target for example in chosen]
-            score = bleu().score(translations, references, samples=0).value
+            score = self.scorer.score(translations, references, samples=0).value
         shown = [
             Shown(example.source, example.target, translation)
             for example, translation in zip(
