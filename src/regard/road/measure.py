@@ -9,7 +9,7 @@ from regard.api import Translator
 from regard.data.corpus import Example
 from regard.lens.words import merge_to_words, words
 from regard.metrics.bleu import bleu
-from regard.metrics.paper import PaperBleu
+from regard.metrics.paper import PaperBleu, paper_language
 from regard.metrics.scorer import Score, Scorer
 from regard.road.result import LengthScore
 from regard.statistical.system import System as Statistical
