@@ -3,7 +3,7 @@
  * Curves and points with their axes, as SVG.
  *
  * @typedef {{ name: string, x: number[], y: number[], colour?: string }} Curve
- * @typedef {{ name: string, x: number, y: number, isFilled: boolean }} Point
+ * @typedef {{ name: string, x: number | null, y: number, isFilled: boolean }} Point
  * @typedef {{ x: string, y: string, isLog?: boolean, height?: number, fromZero?: boolean }} Axes
  */
 import { drawn, element } from "regard/dom.js";
@@ -41,17 +41,22 @@ export function lineChart(curves, axes) {
 }
 
 /**
+ * Points to choose from; one that has no x is a level from the left edge to the right.
  * @param {Point[]} points
  * @param {Axes} axes
  * @param {(index: number) => void} onChoose
  * @returns {HTMLElement}
  */
 export function scatter(points, axes, onChoose) {
-  const frame = new Frame(points.map(({ x }) => x), points.map(({ y }) => y), axes);
+  const frame = new Frame(points.flatMap(({ x }) => (x === null ? [] : [x])), points.map(({ y }) => y), axes);
+  const place = (/** @type {number | null} */ x) => (x === null ? MARGIN.left : frame.x(x));
   /** @type {{ start: number, end: number, y: number }[]} what a name must not cover */
-  const labels = points.map(({ x, y }) => ({ start: frame.x(x) - 8, end: frame.x(x) + 8, y: frame.y(y) + 4 }));
+  const labels = points.map(({ x, y }) => ({ start: place(x) - 8, end: place(x) + 8, y: frame.y(y) + 4 }));
   points.forEach(({ name, x, y: value, isFilled }, i) => {
-    const [left, top] = [frame.x(x), frame.y(value)];
+    const [left, top] = [place(x), frame.y(value)];
+    if (x === null) {
+      frame.svg.append(drawn("line", { class: "level", x1: left, x2: frame.width - MARGIN.right, y1: top, y2: top }));
+    }
     const dot = drawn("circle", { class: "point", cx: left, cy: top, r: 6, tabindex: 0, role: "button", "aria-label": name });
     dot.style.fill = isFilled ? "var(--accent)" : "var(--paper)";
     dot.style.stroke = isFilled ? "var(--paper)" : "var(--quiet)";
