@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -132,6 +132,9 @@ class Report:
         _write(folder / REPORT, asdict(self))
 
 
+Kept = TypeVar("Kept", Result, Report)
+
+
 def read_result(folder: Path) -> Result | None:
     """What an earlier race found out, if it came so far.
 
@@ -141,12 +144,7 @@ def read_result(folder: Path) -> Result | None:
     path = folder / RESULT
     if not path.exists():
         return None
-    try:
-        return TypeAdapter(Result).validate_json(read_bounded(path, MAX_BYTES))
-    except ValidationError as error:
-        raise ModelFileError(
-            f"{path}: {error.errors()[0]['msg']}; remove it, and the system is measured again"
-        ) from None
+    return _read(path, Result, "remove it, and the system is measured again")
 
 
 def read_report(path: Path) -> Report:
@@ -160,12 +158,14 @@ def read_report(path: Path) -> Report:
     """
     if path.is_dir():
         path = path / REPORT
+    return _read(path, Report, "expected what `regard road` writes")
+
+
+def _read(path: Path, kind: type[Kept], advice: str) -> Kept:
     try:
-        return TypeAdapter(Report).validate_json(read_bounded(path, MAX_BYTES))
+        return TypeAdapter(kind).validate_json(read_bounded(path, MAX_BYTES))
     except ValidationError as error:
-        raise ModelFileError(
-            f"{path}: {error.errors()[0]['msg']}; expected what `regard road` writes"
-        ) from None
+        raise ModelFileError(f"{path}: {error.errors()[0]['msg']}; {advice}") from None
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
