@@ -174,8 +174,9 @@ def test_the_chosen_head_aligns_with_an_error_below_two_percent(task: str) -> No
     # Chosen by agreement with the statistical aligner: no gold is spent on it.
     known = drawn_in_words(toy, 300, random.Random("known"))
     reference = train_aligner(*known).align(*known)
+    sources, targets = joined(known)
     choices = [
-        rank_heads(model, tokenisers, *joined(known), reference, is_shifted=is_shifted)[0]
+        rank_heads(model, tokenisers, sources, targets, reference, is_shifted=is_shifted)[0]
         for is_shifted in (False, True)
     ]
     best = max(choices, key=lambda choice: choice.agreement)

@@ -29,7 +29,7 @@ def test_a_page_is_taken(
     with running({"mine": translator}) as server:
         path = take(browser, server, shot, tmp_path)
     with Image.open(path) as image:
-        assert len(image.convert("RGB").getcolors(1 << 24)) > 20  # something is to be seen
+        assert len(image.getcolors() or []) > 20  # something is to be seen
         assert image.width == 2 * PHONE if shot.width == PHONE else image.width > 2 * PHONE
 
 
