@@ -1,6 +1,7 @@
 """`/ideas`: the panels of the Ideas page, computed by the package and by nothing else."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from regard.errors import ConfigError, ModelFileError
 from regard.lens import ideas
 from regard.lens.contexts import word_in_contexts
 from regard.lens.wire import words_to_wire
-from regard.road.result import Report, read_report
+from regard.road.result import read_report
 from regard.serve.body import JSON, body_schema, read_body
 from regard.serve.desk import Desk
 from regard.serve.job import Job
@@ -49,10 +50,10 @@ def idea_routes(desk: Desk) -> APIRouter:
             return RoadAnswer.model_validate(ideas.road())
         desk.keys.check(request.headers.get("authorization"))
         try:
-            report = await run_in_threadpool(read_report, desk.race)
+            measured = await run_in_threadpool(_measured, desk.race, desk.shelf)
         except ModelFileError:
             raise busy("the results of the race cannot be read now; try later", 503) from None
-        return RoadAnswer.model_validate(ideas.road(_measured(report, desk.shelf)))
+        return RoadAnswer.model_validate(ideas.road(measured))
 
     @router.post("/weather", responses=malformed, openapi_extra=body_schema(WeatherRequest, [JSON]))
     async def weather(request: Request) -> dict[str, Any]:
@@ -102,8 +103,13 @@ def idea_routes(desk: Desk) -> APIRouter:
     return router
 
 
-def _measured(report: Report, shelf: Shelf) -> list[dict[str, Any]]:
-    """The systems of a race as `regard.lens.ideas.road` takes them."""
+def _measured(race: Path, shelf: Shelf) -> list[dict[str, Any]]:
+    """The systems of a race as `regard.lens.ideas.road` takes them.
+
+    Raises:
+        ModelFileError: its results are missing or damaged.
+    """
+    report = read_report(race)
     served = {model.name for model in shelf}
     return [
         {
