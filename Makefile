@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo serve test browser slow fuzz check format bench bench-install clean
+.PHONY: demo serve pictures test browser slow fuzz check format bench bench-install clean
 
 demo: $(INSTALLED)  ## train on the phrasebook, translate, show the attention
 	$(BIN)/regard demo --train
@@ -13,6 +13,11 @@ demo: $(INSTALLED)  ## train on the phrasebook, translate, show the attention
 serve: $(INSTALLED)  ## the demo's model on http://127.0.0.1:8000, trained first if need be
 	test -d demo/run || $(BIN)/regard demo --train
 	$(BIN)/regard serve --model phrasebook=demo/run
+
+MODEL ?= demo/run
+pictures: $(INSTALLED)  ## those of README and docs, of MODEL=DIR and, where there is one, the race ROAD=DIR
+	test -d $(MODEL) || test $(MODEL) != demo/run || $(BIN)/regard demo
+	$(BIN)/python -m tests.page.pictures --model $(MODEL) $(if $(ROAD),--road $(ROAD))
 
 test: $(INSTALLED)  ## the whole suite but the slow tests
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90

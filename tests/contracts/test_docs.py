@@ -90,3 +90,16 @@ def test_every_command_of_a_page_runs_as_printed(
 
 def test_the_pages_have_commands() -> None:
     assert sum(len(commands(page)) for page in PAGES) >= 9
+
+
+def pictures(page: Path) -> set[Path]:
+    """The pictures that a page shows or links to."""
+    named = re.findall(r'(?:\]\(|src="|srcset=")([^)"]+\.(?:png|svg))', page.read_text("utf-8"))
+    return {(page.parent / name).resolve() for name in named}
+
+
+def test_every_picture_is_shown_somewhere_and_none_is_missing_or_heavy() -> None:
+    there = {path.resolve() for path in (ROOT / "docs" / "pictures").iterdir()}
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    assert set().union(*map(pictures, pages)) == there
+    assert sum(path.stat().st_size for path in there) < 1_500_000

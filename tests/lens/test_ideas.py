@@ -57,14 +57,14 @@ def test_masks_leave_what_they_say(look_ahead: bool, padding: bool) -> None:
 
 
 def test_the_road_has_the_paper_s_points_and_ours() -> None:
-    mine = {"name": "mine", "task": "fr-en", "bleu": 50.0, "flops": 1e15, "model": "mine"}
+    mine = {"name": "mine", "task": "mine, fr → en", "bleu": 50.0, "flops": 1e15, "model": "m"}
     systems = ideas.road([mine])["systems"]
     base = [s for s in systems if s["name"] == "Transformer, base"]
     assert {(s["task"], s["bleu"], s["flops"]) for s in base} == {
-        ("en-de", 27.3, 3.3e18),
-        ("en-fr", 38.1, 3.3e18),
+        ("WMT 2014, en → de", 27.3, 3.3e18),
+        ("WMT 2014, en → fr", 38.1, 3.3e18),
     }
-    assert systems[-1] == {**mine, "is_measured": True}
+    assert systems[0] == {**mine, "is_measured": True}
 
 
 def test_all_of_it_is_json() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.api import Translator
-from regard.lens.wire import pack, to_wire
+from regard.lens.wire import pack, to_wire, words_to_wire
 from regard.shapes import Tensor
 from regard.text.spans import piece_words, word_spans
 
@@ -66,3 +66,16 @@ def test_every_kind_travels_whole(translator: Translator) -> None:
         assert (tuple(rows), tuple(columns)) == found.attention.axes(kind)
         again = unpack(packed["weights"], weights.shape[-1]).view_as(weights)
         torch.testing.assert_close(again, weights, atol=0.002, rtol=0)
+
+
+def test_an_alignment_of_words_travels_as_one_head() -> None:
+    weights = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.5, 0.25]])
+    wire = words_to_wire(weights, ("Jane", "visite", "ici"), ("Jane", "visits"), model="mine")
+    cross = wire["kinds"]["cross"]
+    assert cross["shape"] == [1, 1, 2, 3]
+    torch.testing.assert_close(unpack(cross["weights"], 3), weights, atol=0.001, rtol=0)
+    axis = wire["axes"][cross["columns"]]
+    assert (axis["pieces"], axis["special"]) == (["Jane", "visite", "ici"], [])
+    assert (axis["gaps"], axis["word_of"]) == (["", " ", " "], [0, 1, 2])
+    nothing = words_to_wire(torch.zeros(0, 1), ("Jane",), ())
+    assert nothing["axes"]["target"]["gaps"] == []

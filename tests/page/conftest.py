@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from regard.lens.record import AttentionRecord
 from regard.shapes import Tensor
 from regard.text.encoded import Encoded
 from tests.page.browser import FLAGS, find_chromium
+
+# A busy machine is no reason to fail: no test here measures time. In milliseconds.
+expect.set_options(timeout=60_000)
 
 
 # Not for the session: playwright keeps an event loop running in this thread, beside which

@@ -105,9 +105,11 @@ class _Handler(BaseHTTPRequestHandler):
                 [
                     {
                         "name": name,
-                        "task": "fr-en",
+                        "task": "phrasebook, fr → en",
                         "bleu": 40.0 + place,
                         "flops": 10.0 ** (15 + place),
+                        "sentence": "Jane voit un livre.",
+                        "translation": "Jane sees a book.",
                         "model": name,
                     }
                     for place, name in enumerate(self.server.names)

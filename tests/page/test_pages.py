@@ -272,10 +272,14 @@ def test_positions_heads_contexts_and_the_road_are_drawn(page: Page) -> None:
     page.locator("#contexts .word").fill("absent")
     page.locator("#contexts .word").press("Tab")
     expect(page.locator("#contexts .status")).to_contain_text("has no word absent")
-    page.locator("#road .task").select_option("fr-en")
     page.locator("#road circle.point").first.click()
     expect(page.locator("#road attention-view .thumb").first).to_be_visible()
-    expect(page.locator("#road .reading").first).to_have_text("mine: 40 BLEU for 1.0e+15 FLOPs.")
+    expect(page.locator("#road > div > .reading")).to_have_text(
+        "mine: 40.0 BLEU for 1.0e+15 FLOPs."
+    )
+    page.locator("#road .task").select_option("WMT 2014, en → de")
+    expect(page.locator("#road circle.point")).to_have_count(8)
+    expect(page.locator("#road line.level")).to_have_count(1)  # ByteNet: the paper gives no FLOPs
 
 
 def test_a_run_shows_its_curves_and_its_translations(page: Page) -> None:

@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from regard.api import Translator
+from tests.road.little_report import SENTENCE as SHOWN
+from tests.road.little_report import little_report
 from tests.serve.running import Running, running
 from tests.train.recording import write_log
 
@@ -17,7 +19,9 @@ SENTENCE = "Jane visite l'Afrique."
 @pytest.fixture(scope="module")
 def server(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     logged = write_log(tmp_path_factory.mktemp("logged"))
-    with running({"mine": translator}, runs={"logged": logged}) as found:
+    race = tmp_path_factory.mktemp("race")
+    little_report().save(race)
+    with running({"mine": translator}, runs={"logged": logged}, race=race) as found:
         yield found
 
 
@@ -69,3 +73,25 @@ def test_a_run_is_drawn_from_its_log(page: Page) -> None:
     page.goto("/page/runs.html")
     expect(page.locator("#run option")).to_have_text(["logged"])
     expect(page.locator("#standing")).to_contain_text("step 60")
+
+
+def test_a_system_of_the_race_shows_its_alignment(page: Page) -> None:
+    page.goto("/page/ideas.html")
+    road = page.locator("#road")
+    expect(road.locator(".task option").first).to_have_text("corpus, fr → en")
+    expect(road.locator("line.level")).to_have_count(1)  # a dictionary has no FLOPs
+    dictionary, gru = road.locator("circle.point").all()
+    dictionary.click()
+    expect(road.locator("> div > .reading")).to_have_text("A dictionary: 20.0 BLEU.")
+    expect(road.locator(".shown")).to_have_text(f"{SHOWN} → Jane visits")
+    read, wrote = road.locator("attention-view .sentence").all()
+    expect(read.locator(".word")).to_have_text(["Jane", "visite", "la"])
+    wrote.locator(".word").nth(1).hover()
+    weights = [word.get_attribute("data-weight") for word in read.locator(".word").all()]
+    assert [float(weight or "nan") for weight in weights] == pytest.approx(
+        [0, 0.75, 0.25], abs=0.004
+    )
+    gru.focus()
+    page.keyboard.press("Tab")
+    expect(road.locator("> div > .reading")).to_have_text("A gru: 20.0 BLEU for 1.0e+12 FLOPs.")
+    expect(road.locator("attention-view")).to_be_hidden()

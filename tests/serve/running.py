@@ -92,6 +92,7 @@ def running(
     origins: tuple[str, ...] = (),
     send_buffer: int | None = None,
     runs: Mapping[str, Path] | None = None,
+    race: Path | None = None,
 ) -> Iterator[Running]:
     """Serve in a thread until the block ends; the kernel keeps `send_buffer` bytes to be sent."""
     limits = limits or Limits()
@@ -100,7 +101,7 @@ def running(
     if send_buffer is not None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
     address = address_of(listening)
-    server = build_server(Desk(shelf, keys or Keys(), limits, runs or {}), origins)
+    server = build_server(Desk(shelf, keys or Keys(), limits, runs or {}, race), origins)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))
     thread.start()
     try:

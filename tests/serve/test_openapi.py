@@ -19,6 +19,7 @@ from schemathesis.specs.openapi.checks import (
 from regard.api import Translator
 from regard.serve.app import API_VERSION
 from regard.serve.limits import Limits
+from regard.serve.schema import RoadAnswer
 from tests.serve.running import Running, running
 
 # The server's thread draws random numbers while hypothesis does.
@@ -95,6 +96,15 @@ def test_the_document_has_every_operation_with_its_version(small: Running) -> No
     found = {f"{m.upper()} {path}" for path, each in document["paths"].items() for m in each}
     assert found == set(OPERATIONS)
     assert document["info"]["version"] == API_VERSION
+
+
+def test_the_road_s_example_is_an_answer(small: Running) -> None:
+    schemas = small.get("/openapi.json").json["components"]["schemas"]
+    (example,) = schemas["RoadAnswer"]["examples"]
+    assert RoadAnswer.model_validate(example).model_dump(exclude_unset=True) == example
+    assert all(
+        set(system) <= set(schemas["RoadSystem"]["properties"]) for system in example["systems"]
+    )
 
 
 def test_every_body_has_an_example_that_is_answered(server: Running) -> None:

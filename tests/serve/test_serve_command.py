@@ -51,7 +51,9 @@ def test_sigterm_finishes_what_runs_and_accepts_nothing_new(trained_run: Path) -
 
 def test_what_runs_too_long_is_stopped(trained_run: Path) -> None:
     arguments = ("--model", str(trained_run), "--linger", "1", "--stop-within", "0")
-    with child(*arguments) as server, connect(server) as stuck:
+    with child(*arguments) as server, connect(server) as first, connect(server) as stuck:
+        first.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        _until_brace(first)  # from now on signals are the server's own
         stuck.sendall(request({"q": SENTENCE})[:-5])  # the rest never comes
         threading.Event().wait(0.3)
         server.process.send_signal(signal.SIGTERM)
@@ -72,6 +74,7 @@ def _until_brace(client: socket.socket) -> bytes:
         (["--model", "absent"], "absent: no such run folder; `regard train` makes one"),
         (["--model", "a", "--model", "b/a"], "--model b/a: a is called a too"),
         (["--model", "a", "--api-key-file", "absent"], "absent: not found"),
+        (["--model", "a", "--road", "absent"], "absent: not found"),
         (["--model", "a", "--host", "203.0.113.7"], "203.0.113.7:0 cannot be listened on"),
         (["--model", "a", "--max-beam", "0"], "max_beam = 0: expected more than 0"),
         (["--model", "a", "--max-beam", "2000"], "max_beam = 2,000: expected 1,000 at most"),

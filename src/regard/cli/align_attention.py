@@ -12,8 +12,10 @@ from regard.cli.progress import bar, warn
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
+    from regard.align.aligner import Aligner
     from regard.align.links import Links
     from regard.api import Translator
+    from regard.lens.choosing import Choice
     from regard.lens.forced import Reading
     from regard.text.spans import Cut
 
@@ -126,30 +128,62 @@ def _read(folder: Path, texts: Texts, look: Look, *, is_reverse: bool) -> "list[
 def _choose(translator: "Translator", folder: Path, look: Look, *, is_reverse: bool) -> "Reading":
     """The head that agrees most with a statistical aligner, and a line that says which."""
     from regard.align.aligner import train_aligner
-    from regard.lens.choosing import ENOUGH_PAIRS, rank_heads
 
     choosing = look.choosing
     sources, targets = reversed(choosing.texts) if is_reverse else choosing.texts
     words = [counted(side, choosing.cut, choosing.keep_case) for side in (sources, targets)]
     aligner = train_aligner(*words, method=choosing.method)
+    best = agreeing_head(
+        translator,
+        (sources, targets),
+        aligner,
+        cut=choosing.cut,
+        keep_case=choosing.keep_case,
+        is_shifted=look.is_shifted,
+    )
+    warn(
+        f"{folder}: layer {best.reading.layer}, head {best.reading.head} agrees most with the "
+        f"statistical aligner ({100 * best.agreement:.1f} % of the links)"
+    )
+    return best.reading
+
+
+def agreeing_head(
+    translator: "Translator",
+    texts: Texts,
+    aligner: "Aligner",
+    *,
+    cut: "Cut",
+    keep_case: bool,
+    is_shifted: bool,
+) -> "Choice":
+    """The head that agrees most with a trained aligner, on a part of some text.
+
+    Args:
+        translator: whose heads are compared.
+        texts: in the translator's direction.
+        aligner: of the same direction.
+        cut: how the texts fall into words.
+        keep_case: whether The and the are two words to the aligner.
+        is_shifted: whether target words are read at the step that is fed them.
+    """
+    from regard.lens.choosing import ENOUGH_PAIRS, rank_heads
+
     # Texts are often sorted; the same few of them are drawn each time.
-    num_some = min(len(sources), ENOUGH_PAIRS)
-    some = sorted(random.Random(0).sample(range(len(sources)), num_some))
-    reference = aligner.align(*([side[n] for n in some] for side in words))
+    num_pairs = len(texts[0])
+    some = sorted(random.Random(0).sample(range(num_pairs), min(num_pairs, ENOUGH_PAIRS)))
+    sources, targets = ([side[n] for n in some] for side in texts)
+    words = (counted(side, cut, keep_case) for side in (sources, targets))
     with bar() as progress:
         task = progress.add_task("choosing a head", total=len(some))
         best, *_ = rank_heads(
             translator.models[0],
             translator.tokenisers,
-            [sources[n] for n in some],
-            [targets[n] for n in some],
-            reference,
-            is_shifted=look.is_shifted,
-            cut=choosing.cut,
+            sources,
+            targets,
+            aligner.align(*words),
+            is_shifted=is_shifted,
+            cut=cut,
             progress=lambda num_done: progress.advance(task, num_done),
         )
-    warn(
-        f"{folder}: layer {best.reading.layer}, head {best.reading.head} agrees most with the "
-        f"statistical aligner ({100 * best.agreement:.1f} % of the links on {len(some):,} pairs)"
-    )
-    return best.reading
+    return best

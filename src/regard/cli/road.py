@@ -1,6 +1,5 @@
 """`regard road`: every system of the story, on one corpus, in one table."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,10 +96,10 @@ def road(
             console.print("stopped; the same command goes on from here", highlight=False)
             return 128 + (race.stopped_by or 0)
         results.append(result)
-        _keep(results, out)
+        _keep(results, out, found)
     for name in ensemble:
         results.append(race.ensemble(name, find_systems(name.split("+"))))
-        _keep(results, out)
+        _keep(results, out, found)
     _present(results, out, console, as_json)
     return 0
 
@@ -128,15 +127,19 @@ def _quick_corpus(out: Path) -> "RaceCorpus":
     return RaceCorpus.of(folder, "fr-en")
 
 
-def _keep(results: "list[Result]", out: Path) -> None:
+def _keep(results: "list[Result]", out: Path, corpus: "RaceCorpus") -> None:
     """Write what there is, so that a race can be looked at while it runs."""
     from regard.machine import fingerprint
-    from regard.road.result import as_json
+    from regard.road.result import Report
     from regard.road.table import markdown
 
-    report = as_json(results, " ".join(["regard", *sys.argv[1:]]), fingerprint())
-    text = json.dumps(report, ensure_ascii=False, indent=2)
-    (out / "results.json").write_text(text + "\n", "utf-8")
+    report = Report(
+        command=" ".join(["regard", *sys.argv[1:]]),
+        machine=fingerprint(),
+        task=corpus.title,
+        results=tuple(results),
+    )
+    report.save(out)
     (out / "table.md").write_text(markdown(results), "utf-8")
 
 
@@ -144,11 +147,12 @@ def _present(results: "list[Result]", out: Path, console: "Console", is_json: bo
     from rich.console import Console
 
     from regard.road.charts import draw, draw_alignments
+    from regard.road.result import REPORT
     from regard.road.table import terminal_table
 
     for path in [*draw(results, out), *draw_alignments(results, out)]:
         console.print(f"picture: {path}", highlight=False)
     if is_json:
-        print((out / "results.json").read_text("utf-8"), end="")
+        print((out / REPORT).read_text("utf-8"), end="")
     else:
         Console().print(terminal_table(results))

@@ -15,6 +15,7 @@ def serve(
     *,
     model: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     runs: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    road: Path | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
     api_key_file: Path | None = None,
@@ -32,6 +33,7 @@ def serve(
         model: a run folder, or NAME=FOLDER; several for several models. Unless given, those that
             came with Regard.
         runs: a folder of a training, finished or not, whose log may be looked at; or NAME=FOLDER.
+        road: a folder of `regard road`, or its results.json, for the chart of systems.
         host: the address to listen on; 0.0.0.0 is everywhere.
         port: to listen on; 0 takes any that is free.
         api_key_file: one key a line; only who has one may ask.
@@ -47,6 +49,7 @@ def serve(
     except ImportError:
         raise ConfigError("regard serve needs fastapi; pip install 'regard[serve]'") from None
     from regard.bundled import bundled
+    from regard.road.result import read_report
     from regard.serve.desk import Desk
     from regard.serve.keys import Keys, read_keys
     from regard.serve.logs import log_to
@@ -60,6 +63,8 @@ def serve(
             "no model to serve; give one with --model DIR, a folder that `regard train` wrote"
         )
     trainings = named_folders(runs, "--runs")
+    if road is not None:
+        read_report(road)  # refused now rather than when somebody looks
     keys = read_keys(api_key_file) if api_key_file else Keys()
     with bind(host, port) as listening:
         shelf = load_shelf(folders, limits, device=device, warn=_warn)
@@ -69,7 +74,7 @@ def serve(
             print(f"{each.name}: {each.source or '?'} → {each.target or '?'}")
         print(f"serving on {address_of(listening)}", flush=True)
         log_to(sys.stderr)
-        build_server(Desk(shelf, keys, limits, trainings), cors_origin).run([listening])
+        build_server(Desk(shelf, keys, limits, trainings, road), cors_origin).run([listening])
 
 
 def _warn(line: str) -> None:

@@ -189,25 +189,30 @@ PAPER = (
 )
 """Vaswani et al. 2017, table 2: BLEU and training FLOPs, English to German and to French."""
 
+PAPER_TASKS = ("WMT 2014, en → de", "WMT 2014, en → fr")
+
 
 def road(measured: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
     """The chart of results: BLEU against training FLOPs, each point a system.
 
     Args:
-        measured: systems trained here, {"name", "task", "bleu", "flops"} and, where one is
-            served, "model", the name to ask it by.
+        measured: systems trained here, in the order of the story: {"name", "task", "bleu",
+            "flops"} and what else is known of one; its "attention" on a sentence that all were
+            shown, as `words_to_wire` packs it; its "model", the name to ask it by.
 
     Returns:
-        {"systems": [{"name", "task", "bleu", "flops", "is_measured", "model"}]}; no FLOPs where
-        the paper gives none.
+        {"systems": [{"name", "task", "bleu", "flops", "is_measured", …}]}, those trained here
+        first. No FLOPs where none are known; scores of different tasks are not to be compared.
     """
     published = [
         {"name": name, "task": task, "bleu": bleu, "flops": flops, "is_measured": False}
         for name, german, german_flops, french, french_flops in PAPER
-        for task, bleu, flops in (("en-de", german, german_flops), ("en-fr", french, french_flops))
+        for task, bleu, flops in zip(
+            PAPER_TASKS, (german, french), (german_flops, french_flops), strict=True
+        )
         if bleu is not None
     ]
-    return {"systems": published + [{**system, "is_measured": True} for system in measured]}
+    return {"systems": [{**system, "is_measured": True} for system in measured] + published}
 
 
 def _matrix(rows: Matrix, height: int, width: int, name: str) -> Float[Tensor, "T D"]:

@@ -12,6 +12,7 @@ what `pack` writes and `weights.js` reads. The full floats are in `AttentionReco
 
 import base64
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,32 @@ def to_wire(
     }
 
 
+def words_to_wire(
+    weights: Float[Tensor, "T S"], source: Sequence[str], target: Sequence[str], *, model: str = ""
+) -> dict[str, Any]:
+    """An alignment of words as a record of one head that looks from words at words.
+
+    Args:
+        weights: how much each target word took from each source word.
+        source: the words of the sentence.
+        target: those of its translation.
+        model: a name to show.
+    """
+    rows, columns = AXES["cross"]
+    return {
+        "model": visible(model),
+        "axes": {"source": _axis_of_words(source), "target": _axis_of_words(target)},
+        "kinds": {
+            "cross": {
+                "rows": rows,
+                "columns": columns,
+                "shape": [1, 1, *weights.shape],
+                "weights": pack(weights),
+            }
+        },
+    }
+
+
 def pack(weights: Float[Tensor, "*B T S"]) -> str:
     """Weights as 8-bit integers, deflated (RFC 1950) and in base64.
 
@@ -77,6 +104,18 @@ def pack(weights: Float[Tensor, "*B T S"]) -> str:
     scaled = 255 * rows / np.where(largest > 0, largest, 1)[:, None]
     content = largest.astype("<f4").tobytes() + scaled.round().astype(np.uint8).tobytes()
     return base64.b64encode(zlib.compress(content, 9)).decode()
+
+
+def _axis_of_words(words: Sequence[str]) -> dict[str, Any]:
+    """Every word a piece of its own, none of them special."""
+    labels = [visible(word) for word in words]
+    return {
+        "pieces": labels,
+        "special": [],
+        "words": labels,
+        "gaps": ["", *" " * (len(labels) - 1)][: len(labels)],
+        "word_of": list(range(len(labels))),
+    }
 
 
 def _axis(pieces: tuple[str, ...], special: int, text: Encoded | None) -> dict[str, Any]:

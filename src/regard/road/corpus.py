@@ -49,6 +49,11 @@ class RaceCorpus:
                     )
         return corpus
 
+    @property
+    def title(self) -> str:
+        """The corpus and its languages, such as multi30k, en → de."""
+        return f"{self.folder.resolve().name}, {self.source} → {self.target}"
+
     def files(self, split: str) -> tuple[Path, Path]:
         """Source and target file of train, valid or test."""
         return (

@@ -1,10 +1,12 @@
-"""What a race finds out about one system."""
+"""What a race finds out: about one system, and about all of them."""
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,6 +14,7 @@ from regard.bounded import read_bounded
 from regard.errors import ModelFileError
 
 RESULT = "result.json"
+REPORT = "results.json"
 MAX_BYTES = 10_000_000
 
 
@@ -95,12 +98,41 @@ class Result:
     source_words: tuple[str, ...]
     alignment: tuple[tuple[float, ...], ...]
 
+    def __post_init__(self) -> None:
+        shape = [len(self.source_words)] * len(self.words) if self.alignment else []
+        if [len(row) for row in self.alignment] != shape:
+            raise ValueError("the alignment needs a row a word and a column a source word")
+        numbers = (self.bleu, self.low, self.high, self.flops, *chain(*self.alignment))
+        if not all(map(math.isfinite, numbers)):
+            raise ValueError("expected finite numbers")
+
     def save(self, folder: Path) -> None:
         """Write `result.json`, whole or not at all."""
-        temporary = folder / f".{RESULT}.tmp"
-        text = json.dumps(asdict(self), ensure_ascii=False, indent=2)
-        temporary.write_text(text + "\n", "utf-8")
-        os.replace(temporary, folder / RESULT)
+        _write(folder / RESULT, asdict(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A whole race.
+
+    Attributes:
+        command: that ran it.
+        machine: it ran on.
+        task: the corpus and its languages, for people.
+        results: of every system measured so far, in the order of the story.
+    """
+
+    command: str
+    machine: dict[str, Any]
+    task: str
+    results: tuple[Result, ...]
+
+    def save(self, folder: Path) -> None:
+        """Write `results.json`, whole or not at all: it is looked at while the race runs."""
+        _write(folder / REPORT, asdict(self))
+
+
+Kept = TypeVar("Kept", Result, Report)
 
 
 def read_result(folder: Path) -> Result | None:
@@ -112,18 +144,32 @@ def read_result(folder: Path) -> Result | None:
     path = folder / RESULT
     if not path.exists():
         return None
+    return _read(path, Result, "remove it, and the system is measured again")
+
+
+def read_report(path: Path) -> Report:
+    """What a race has found out so far.
+
+    Args:
+        path: its folder, or a copy of its `results.json`.
+
+    Raises:
+        ModelFileError: there is none, or the file holds anything else.
+    """
+    if path.is_dir():
+        path = path / REPORT
+    return _read(path, Report, "expected what `regard road` writes")
+
+
+def _read(path: Path, kind: type[Kept], advice: str) -> Kept:
     try:
-        return TypeAdapter(Result).validate_json(read_bounded(path, MAX_BYTES))
+        return TypeAdapter(kind).validate_json(read_bounded(path, MAX_BYTES))
     except ValidationError as error:
-        raise ModelFileError(
-            f"{path}: {error.errors()[0]['msg']}; remove it, and the system is measured again"
-        ) from None
+        raise ModelFileError(f"{path}: {error.errors()[0]['msg']}; {advice}") from None
 
 
-def as_json(results: list[Result], command: str, machine: dict[str, Any]) -> dict[str, Any]:
-    """A whole race as one object: `results.json`."""
-    return {
-        "command": command,
-        "machine": machine,
-        "results": [asdict(result) for result in results],
-    }
+def _write(path: Path, content: dict[str, Any]) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    temporary.write_text(text + "\n", "utf-8")
+    os.replace(temporary, path)

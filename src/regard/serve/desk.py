@@ -30,12 +30,14 @@ class Desk:
         keys: who may ask.
         limits: how much.
         runs: folders of trainings whose logs may be looked at, by name.
+        race: a folder of `regard road`, or its results.
     """
 
     shelf: Shelf
     keys: Keys
     limits: Limits
     runs: Mapping[str, Path] = field(default_factory=dict)
+    race: Path | None = None
 
     def admit(
         self,

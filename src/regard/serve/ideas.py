@@ -1,27 +1,32 @@
 """`/ideas`: the panels of the Ideas page, computed by the package and by nothing else."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import torch
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, ModelFileError
 from regard.lens import ideas
 from regard.lens.contexts import word_in_contexts
+from regard.lens.wire import words_to_wire
+from regard.road.result import read_report
 from regard.serve.body import JSON, body_schema, read_body
 from regard.serve.desk import Desk
 from regard.serve.job import Job
-from regard.serve.refusal import Refusal
+from regard.serve.refusal import Refusal, busy
 from regard.serve.schema import (
     ByHandRequest,
     ContextsRequest,
     HeadsRequest,
     MasksRequest,
+    RoadAnswer,
     WeatherRequest,
     refusals,
 )
-from regard.serve.shelf import AUTO
+from regard.serve.shelf import AUTO, Shelf
 
 
 def idea_routes(desk: Desk) -> APIRouter:
@@ -34,10 +39,21 @@ def idea_routes(desk: Desk) -> APIRouter:
         """The sinusoids, and what two positions have in common at each distance."""
         return await run_in_threadpool(ideas.positions)
 
-    @router.get("/road")
-    async def road() -> dict[str, Any]:
-        """BLEU against training FLOPs, each point a system."""
-        return ideas.road()
+    @router.get("/road", responses=refusals(403, 503), response_model_exclude_unset=True)
+    async def road(request: Request) -> RoadAnswer:
+        """BLEU against training FLOPs, each point a system.
+
+        The paper's, and before them those of the race that `--road` named, as far as it has come;
+        where keys are needed, those with Authorization: Bearer.
+        """
+        if desk.race is None:
+            return RoadAnswer.model_validate(ideas.road())
+        desk.keys.check(request.headers.get("authorization"))
+        try:
+            measured = await run_in_threadpool(_measured, desk.race, desk.shelf)
+        except ModelFileError:
+            raise busy("the results of the race cannot be read now; try later", 503) from None
+        return RoadAnswer.model_validate(ideas.road(measured))
 
     @router.post("/weather", responses=malformed, openapi_extra=body_schema(WeatherRequest, [JSON]))
     async def weather(request: Request) -> dict[str, Any]:
@@ -85,6 +101,37 @@ def idea_routes(desk: Desk) -> APIRouter:
         return (await desk.result(request, found)).to_json()
 
     return router
+
+
+def _measured(race: Path, shelf: Shelf) -> list[dict[str, Any]]:
+    """The systems of a race as `regard.lens.ideas.road` takes them.
+
+    Raises:
+        ModelFileError: its results are missing or damaged.
+    """
+    report = read_report(race)
+    served = {model.name for model in shelf}
+    return [
+        {
+            "name": result.system,
+            "title": result.title,
+            "task": report.task,
+            "bleu": result.bleu,
+            "flops": result.flops or None,
+            "sentence": result.sentence,
+            "translation": result.translation,
+            "attention": words_to_wire(
+                torch.tensor(result.alignment),
+                result.source_words,
+                result.words,
+                model=result.title,
+            )
+            if result.alignment
+            else None,
+            "model": result.system if result.system in served else None,
+        }
+        for result in report.results
+    ]
 
 
 async def _computed(function: Callable[[], dict[str, Any]]) -> dict[str, Any]:

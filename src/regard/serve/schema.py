@@ -284,6 +284,55 @@ class RunAnswer(BaseModel):
     name: str
 
 
+class RoadSystem(BaseModel):
+    """A system: how good, for how much arithmetic."""
+
+    name: str
+    task: str = Field(description="corpus and languages; only scores of one task are comparable")
+    bleu: float
+    flops: float | None = Field(description="of its training; null where none are known")
+    is_measured: bool = Field(description="here, by `regard road`; else by the paper")
+    title: str = Field(default="", description="the name in full")
+    sentence: str = Field(default="", description="that every system of the race was shown")
+    translation: str = Field(default="", description="of it")
+    attention: dict[str, Any] | None = Field(
+        default=None, description="its alignment in words, as `regard.lens.wire` packs it"
+    )
+    model: str | None = Field(default=None, description="the name to ask it by, if it is served")
+
+
+class RoadAnswer(BaseModel):
+    """The road to the Transformer, a system a stop."""
+
+    model_config = _examples(
+        {
+            "systems": [
+                {
+                    "name": "gru",
+                    "task": "phrasebook, fr → en",
+                    "bleu": 61.5,
+                    "flops": 2.1e13,
+                    "is_measured": True,
+                    "title": "GRU encoder-decoder",
+                    "sentence": "Où est la gare ?",
+                    "translation": "Where is the station?",
+                    "attention": None,
+                    "model": None,
+                },
+                {
+                    "name": "Transformer, base",
+                    "task": "WMT 2014, en → de",
+                    "bleu": 27.3,
+                    "flops": 3.3e18,
+                    "is_measured": False,
+                },
+            ]
+        }
+    )
+
+    systems: list[RoadSystem]
+
+
 class HealthAnswer(BaseModel):
     """Whether every model works."""
 

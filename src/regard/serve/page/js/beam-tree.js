@@ -6,12 +6,12 @@
  * @typedef {import("regard/decoding.js").Node} Node
  */
 import { drawn } from "regard/dom.js";
+import { contextOf, FONT } from "regard/heat-map.js";
 import { destination } from "regard/roving.js";
 
 const LANE = 26;
 const GAP = 26;
-/** Of a letter, in pixels; and how many letters of a piece are shown. */
-const LETTER = 7.2;
+/** How many letters of a piece are shown. */
 const LONGEST = 14;
 
 /**
@@ -23,6 +23,9 @@ export function drawTree(container, decoding, onPoint) {
   const places = decoding.places();
   const lived = decoding.lived();
   const best = new Set(decoding.best().map((node) => node.id));
+  const pen = contextOf(document.createElement("canvas"));
+  pen.font = `650 12px ${FONT}`;  // as bold as the best, whose name is the widest
+  const widthOf = (/** @type {Node} */ node) => pen.measureText(shortened(node.piece)).width + 10;
   const numSteps = Math.max(0, ...places.map(({ step }) => step)) + 1;
   const widths = Array(numSteps).fill(0);
   for (const { node, step } of places) {
@@ -82,11 +85,6 @@ export function markNode(container, id) {
   for (const group of container.querySelectorAll("g")) {
     group.classList.toggle("now", group.dataset.id === String(id));
   }
-}
-
-/** @param {Node} node */
-function widthOf(node) {
-  return Math.min([...node.piece].length, LONGEST) * LETTER + 10;
 }
 
 /** @param {string} piece */

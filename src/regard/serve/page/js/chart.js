@@ -3,14 +3,15 @@
  * Curves and points with their axes, as SVG.
  *
  * @typedef {{ name: string, x: number[], y: number[], colour?: string }} Curve
- * @typedef {{ name: string, x: number, y: number, isFilled: boolean }} Point
+ * @typedef {{ name: string, x: number | null, y: number, isFilled: boolean }} Point
  * @typedef {{ x: string, y: string, isLog?: boolean, height?: number, fromZero?: boolean }} Axes
  */
 import { drawn, element } from "regard/dom.js";
+import { contextOf, FONT } from "regard/heat-map.js";
 
 const WIDEST = 640;
-/** Where a name may stand beside its point, in the order of preference. */
-const SHIFTS = [4, -10, 18, -24, 32];
+/** How far below its point a name may stand, in the order of preference, where there is a crowd. */
+const SHIFTS = [-10, 18, -24, 32];
 const MARGIN = { left: 52, right: 16, top: 14, bottom: 40 };
 export const COLOURS = ["var(--accent)", "var(--warm)", "light-dark(#3c8567, #7cc9a7)"];
 
@@ -41,31 +42,46 @@ export function lineChart(curves, axes) {
 }
 
 /**
+ * Points to choose from; one that has no x is a level from the left edge to the right.
  * @param {Point[]} points
  * @param {Axes} axes
  * @param {(index: number) => void} onChoose
  * @returns {HTMLElement}
  */
 export function scatter(points, axes, onChoose) {
-  const frame = new Frame(points.map(({ x }) => x), points.map(({ y }) => y), axes);
+  const frame = new Frame(points.flatMap(({ x }) => (x === null ? [] : [x])), points.map(({ y }) => y), axes);
+  const pen = contextOf(document.createElement("canvas"));
+  pen.font = `12px ${FONT}`;
+  const place = (/** @type {number | null} */ x) => (x === null ? MARGIN.left : frame.x(x));
   /** @type {{ start: number, end: number, y: number }[]} what a name must not cover */
-  const labels = points.map(({ x, y }) => ({ start: frame.x(x) - 8, end: frame.x(x) + 8, y: frame.y(y) + 4 }));
+  const labels = points.map(({ x, y }) => ({ start: place(x) - 8, end: place(x) + 8, y: frame.y(y) + 4 }));
   points.forEach(({ name, x, y: value, isFilled }, i) => {
-    const [left, top] = [frame.x(x), frame.y(value)];
+    const [left, top] = [place(x), frame.y(value)];
+    if (x === null) {
+      frame.svg.append(drawn("line", { class: "level", x1: left, x2: frame.width - MARGIN.right, y1: top, y2: top }));
+    }
     const dot = drawn("circle", { class: "point", cx: left, cy: top, r: 6, tabindex: 0, role: "button", "aria-label": name });
     dot.style.fill = isFilled ? "var(--accent)" : "var(--paper)";
     dot.style.stroke = isFilled ? "var(--paper)" : "var(--quiet)";
     dot.addEventListener("click", () => onChoose(i));
     dot.addEventListener("focus", () => onChoose(i));
-    const isRight = left > frame.width - 170;
-    const width = 6.5 * [...name].length;
-    const start = isRight ? left - 11 - width : left + 11;
-    const isFree = (/** @type {number} */ y) =>
+    const width = pen.measureText(name).width;
+    const [right, before] = [left + 11, left - 11 - width];
+    const centred = Math.min(left - width / 2, frame.width - width);
+    const places = [
+      { start: right, y: top + (x === null ? -6 : 4) },
+      { start: before, y: top + 4 },
+      { start: centred, y: top - 12 },
+      { start: centred, y: top + 20 },
+      ...SHIFTS.flatMap((shift) => [right, before].map((start) => ({ start, y: top + shift }))),
+    ];
+    const isFree = (/** @type {{ start: number, y: number }} */ { start, y }) =>
+      start >= MARGIN.left &&
+      start + width <= frame.width &&
       labels.every((other) => Math.abs(other.y - y) > 12 || other.start > start + width || start > other.end);
-    const y = top + (SHIFTS.find((shift) => isFree(top + shift)) ?? 4);
+    const { start, y } = places.find(isFree) ?? places[left > frame.width / 2 ? 1 : 0];
     labels.push({ start, end: start + width, y });
-    const label = drawn("text", { x: left + (isRight ? -11 : 11), y, "text-anchor": isRight ? "end" : "start", text: name });
-    frame.svg.append(label, dot);
+    frame.svg.append(drawn("text", { x: start, y, text: name }), dot);
   });
   return element("div", {}, [frame.svg]);
 }

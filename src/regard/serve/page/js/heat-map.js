@@ -12,7 +12,9 @@
 import { colour, css, ink } from "regard/colours.js";
 import { largest } from "regard/weights.js";
 
-const FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif";
+/** What is left of the colours beside the row and the column that are lit. */
+const FAINT = 0.45;
+export const FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif";
 const STEEP = -Math.PI / 3;
 const MAX_LABEL = 132;
 const LARGEST_CELL = 46;
@@ -101,8 +103,9 @@ export function drawHeatMap(canvas, matrix, rows, columns, style) {
     for (let j = 0; j < matrix.columns; j++) {
       const weight = matrix.values[i * matrix.columns + j];
       const [x, y] = [place.left + j * place.cell, place.top + i * place.cell];
-      const shade = colour(weight / most, ramp);
-      context.globalAlpha = !isLit || lit.row === i || lit.column === j ? 1 : 0.45;
+      const full = colour(weight / most, ramp);
+      const isClear = !isLit || lit.row === i || lit.column === j;
+      const shade = isClear ? full : colour(FAINT, [ramp[0], full]);
       context.fillStyle = css(shade);
       context.fillRect(x, y, place.cell - gap, place.cell - gap);
       if (place.cell >= NUMBERED && weight >= 0.005) {
@@ -113,7 +116,6 @@ export function drawHeatMap(canvas, matrix, rows, columns, style) {
       }
     }
   }
-  context.globalAlpha = 1;
   outline(context, place, matrix, lit, css(ramp[4]));
   const write = (/** @type {boolean} */ isBold) => {
     context.font = `${isBold ? 600 : 400} ${place.letters}px ${FONT}`;
@@ -200,7 +202,7 @@ function fitted(context, label) {
  * @param {HTMLCanvasElement} canvas
  * @returns {CanvasRenderingContext2D}
  */
-function contextOf(canvas) {
+export function contextOf(canvas) {
   const context = canvas.getContext("2d");
   if (!context) throw new Error("this browser draws no canvas");
   return context;

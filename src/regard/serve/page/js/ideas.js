@@ -11,7 +11,8 @@ import { weatherMap } from "regard/weather-map.js";
 
 /**
  * @typedef {import("regard/attention-view.js").AttentionView} AttentionView
- * @typedef {{ name: string, task: string, bleu: number, flops: number | null, is_measured: boolean, model?: string }} System
+ * @typedef {{ name: string, task: string, bleu: number, flops: number | null, is_measured: boolean, title?: string,
+ *   sentence?: string, translation?: string, attention?: import("regard/weights.js").Wire | null, model?: string | null }} System
  * @typedef {number[][]} Matrix
  */
 const SENTENCES = ["I arrived at the bank after crossing the street.", "I arrived at the bank after crossing the river."];
@@ -212,22 +213,31 @@ async function road() {
   const { systems } = /** @type {{ systems: System[] }} */ (await get("/ideas/road"));
   const tasks = [...new Set(systems.map(({ task }) => task))];
   const box = /** @type {HTMLSelectElement} */ (part("road", ".task"));
-  box.replaceChildren(...tasks.map((task) => element("option", { value: task, text: task.replace("-", " → ") })));
+  box.replaceChildren(...tasks.map((task) => element("option", { value: task, text: task })));
   const view = /** @type {AttentionView} */ (part("road", "attention-view"));
+  const looked = async (/** @type {System} */ { sentence, model, attention }) => {
+    if (!model || !sentence) return attention;
+    const answer = await post("/attend", { q: sentence, model });
+    return answer.sentences[0]?.attention;
+  };
+  /** @type {System | null} */
+  let chosen = null;
+  const choose = async (/** @type {System} */ system) => {
+    chosen = system;
+    const { name, title, bleu, flops, sentence, translation } = system;
+    const cost = flops ? ` for ${flops.toExponential(1)} FLOPs` : "";
+    part("road", ".reading").textContent = `${title || name}: ${bleu.toFixed(1)} BLEU${cost}.`;
+    part("road", ".shown").textContent = sentence ? `${sentence} → ${translation}` : "";
+    const data = await looked(system).catch(() => system.attention);
+    if (system !== chosen) return;
+    view.hidden = !data;
+    if (data) view.data = data;
+  };
   const show = () => {
-    const shown = systems.filter(({ task, flops }) => task === box.value && flops);
-    const points = shown.map(({ name, bleu, flops, is_measured }) => ({ name, x: flops ?? 1, y: bleu, isFilled: is_measured }));
-    const choose = async (/** @type {number} */ i) => {
-      const { name, bleu, flops, model } = shown[i];
-      part("road", ".reading").textContent = `${name}: ${bleu} BLEU for ${(flops ?? 0).toExponential(1)} FLOPs.`;
-      if (!model) return;
-      const q = /** @type {HTMLInputElement} */ (part("heads", ".sentence")).value;
-      const answer = await post("/attend", { q, model });
-      view.hidden = false;
-      view.data = answer.sentences[0].attention;
-    };
+    const shown = systems.filter(({ task }) => task === box.value);
+    const points = shown.map(({ name, bleu, flops, is_measured }) => ({ name, x: flops, y: bleu, isFilled: is_measured }));
     part("road", ".drawing").replaceChildren(
-      scatter(points, { x: "training FLOPs", y: "BLEU", isLog: true, height: 380 }, choose),
+      scatter(points, { x: "training FLOPs", y: "BLEU", isLog: true, height: 380 }, (i) => choose(shown[i])),
     );
   };
   box.addEventListener("change", show);

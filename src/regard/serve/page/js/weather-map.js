@@ -21,7 +21,7 @@ export function weatherMap(onMove) {
   const marks = drawn("g");
   const handle = drawn("circle", { class: "query", r: 9 });
   handle.style.fill = "var(--warm)";
-  const name = drawn("text", { text: "query" });
+  const name = drawn("text", { "text-anchor": "end", text: "query" });
   node.append(lines, marks, handle, name);
   /** @type {[number, number]} */
   let query = [0, 0];
@@ -35,7 +35,7 @@ export function weatherMap(onMove) {
     const [x, y] = toMap(query);
     handle.setAttribute("cx", String(x));
     handle.setAttribute("cy", String(y));
-    name.setAttribute("x", String(x + 13));
+    name.setAttribute("x", String(x - 13));
     name.setAttribute("y", String(y + 4));
   };
   const follow = (/** @type {PointerEvent} */ event) => {
