@@ -16,7 +16,7 @@ serve: $(INSTALLED)  ## the demo's model on http://127.0.0.1:8000, trained first
 
 MODEL ?= demo/run
 pictures: $(INSTALLED)  ## those of README and docs, of MODEL=DIR and, where there is one, the race ROAD=DIR
-	test -d $(MODEL) || test $(MODEL) != demo/run || $(BIN)/regard demo
+	test -d $(MODEL) || test $(MODEL) != demo/run || $(BIN)/regard demo --train
 	$(BIN)/python -m tests.page.pictures --model $(MODEL) $(if $(ROAD),--road $(ROAD))
 
 test: $(INSTALLED)  ## the whole suite but the slow tests

@@ -26,6 +26,7 @@ SOFTMAX_OVER_WORDS = {
     "decoding/stepper.py",
     "decoding/sample.py",
     "train/loss.py",
+    "train/projection.py",
     "train/r_drop.py",
     "train/reward.py",
 }
