@@ -2,6 +2,8 @@
 
 import json
 import os
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from regard.bounded import read_bounded
 from regard.errors import ModelFileError
+from regard.machine import fingerprint
 
 RESULT = "result.json"
+RESULTS = "results.json"
+TABLE = "table.md"
 MAX_BYTES = 10_000_000
 
 
@@ -120,10 +125,19 @@ def read_result(folder: Path) -> Result | None:
         ) from None
 
 
-def as_json(results: list[Result], command: str, machine: dict[str, Any]) -> dict[str, Any]:
-    """A whole race as one object: `results.json`."""
-    return {
-        "command": command,
-        "machine": machine,
+def keep(results: Sequence[Any], table: str, folder: Path) -> None:
+    """Write what there is, so that a race can be looked at while it runs.
+
+    Args:
+        results: of a race or of an experiment, each a dataclass.
+        table: of them, in Markdown.
+        folder: of `results.json` and `table.md`.
+    """
+    report = {
+        "command": " ".join(["regard", *sys.argv[1:]]),
+        "machine": fingerprint(),
         "results": [asdict(result) for result in results],
     }
+    text = json.dumps(report, ensure_ascii=False, indent=2)
+    (folder / RESULTS).write_text(text + "\n", "utf-8")
+    (folder / TABLE).write_text(table, "utf-8")
