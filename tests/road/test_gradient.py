@@ -1,6 +1,7 @@
 """The norm of a gradient at a distance, where it is known."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from regard.models.convs2s import ConvS2S
 from regard.models.interface import Seq2Seq
 from regard.models.seq2seq import EncoderDecoder
 from regard.models.transformer import Transformer
+from regard.nn.recurrence import Recurrence
 from regard.road.experiments.gradient import gradient_norms
 from regard.shapes import Float, Tensor
 from tests.models.architectures import BYTENET, CONVS2S, RNN, TINY, VOCABULARY
@@ -18,7 +20,7 @@ LENGTH = 16
 SOURCE = torch.randint(4, VOCABULARY, (2, LENGTH), generator=torch.Generator().manual_seed(3))
 
 
-def norms_of_all_dimensions(model: Seq2Seq) -> Float[Tensor, "S"]:
+def norms_of_all_dimensions(model: Seq2Seq[Any]) -> Float[Tensor, "S"]:
     width = model.encode(SOURCE, torch.ones_like(SOURCE, dtype=torch.bool)).states.shape[-1]
     return gradient_norms(model, SOURCE, width)
 
@@ -50,7 +52,9 @@ def test_with_a_probe_for_each_dimension_it_is_the_norm_of_the_jacobian() -> Non
 
 def test_a_recurrent_gradient_is_a_power_of_its_matrix() -> None:
     model = EncoderDecoder(replace(RNN, cell="rnn", layers=1), VOCABULARY, VOCABULARY)
-    cell = model.encoder.layers[0].cell
+    (layer,) = model.encoder.layers
+    assert isinstance(layer, Recurrence)
+    cell = layer.cell
     with torch.no_grad():
         # At h = 0 the slope of tanh is 1.
         model.source.embedding.weight.zero_()
@@ -69,7 +73,7 @@ def test_a_recurrent_gradient_is_a_power_of_its_matrix() -> None:
     ],
     ids=["convs2s", "bytenet"],
 )
-def test_a_convolution_reaches_as_far_as_its_kernels(model: Seq2Seq, reach: int) -> None:
+def test_a_convolution_reaches_as_far_as_its_kernels(model: Seq2Seq[Any], reach: int) -> None:
     found = norms_of_all_dimensions(model)
     assert (found[: reach + 1] > 0).all()
     assert (found[reach + 1 :] == 0).all()

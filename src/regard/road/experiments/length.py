@@ -2,9 +2,8 @@
 
 Without attention everything a decoder knows of the source is the encoder's last state, however long
 the sentence; Cho et al. 2014 ("On the properties of neural machine translation", section 5) saw
-BLEU fall with length, and Bahdanau et al. 2015 (figure 2) saw attention prevent it, up to twice
-the length of training. Here systems learn from sources of up to 20 words and translate sources of
-up to 60.
+BLEU fall with length, and Bahdanau et al. 2015 (figure 2) saw attention prevent it. Here systems
+learn from sources of up to 20 words and translate sources of up to 60.
 
 The corpus is `data.joined`, sentences of the phrasebook one after the other, because there a long
 sentence differs from a short one in length only. The toys would not do: to copy or reverse 60
