@@ -19,6 +19,7 @@ PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.stem != "se
 SHORTER = {"50": "2", "30": "0.0001", "train.steps=60000": "train.steps=3"}
 SMALLER = {
     ("road", "--corpus"): ["--systems", "dictionary", "bahdanau", "transformer"],
+    ("road", "--experiment"): ["--quick", "--systems", "lstm"],
     ("data", "make"): ["--size", "400"],
     ("verify-resume", "recipes/phrasebook.toml"): [
         f"--set={s}" for s in ("text.vocab_size=400", "model.d_model=16", "train.batch_tokens=400")
@@ -41,6 +42,8 @@ def shortened(words: list[str]) -> list[str]:
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with every file that the pages speak of."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("regard.cli.road.QUICK_SIZE", 1200)
+    monkeypatch.setattr("regard.road.experiments.data.HALVINGS", 1)
     corpus = write_corpus(tmp_path)
     config = little_run(corpus, steps=2)
     run = create_run(

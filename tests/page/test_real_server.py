@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from regard.api import Translator
 from tests.road.little_report import SENTENCE as SHOWN
-from tests.road.little_report import little_report
+from tests.road.little_report import keep_little_report
 from tests.serve.running import Running, running
 from tests.train.recording import write_log
 
@@ -20,7 +20,7 @@ SENTENCE = "Jane visite l'Afrique."
 def server(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     logged = write_log(tmp_path_factory.mktemp("logged"))
     race = tmp_path_factory.mktemp("race")
-    little_report().save(race)
+    keep_little_report(race)
     with running({"mine": translator}, runs={"logged": logged}, race=race) as found:
         yield found
 

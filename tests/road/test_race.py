@@ -11,7 +11,7 @@ from regard.data.corpus import Example
 from regard.errors import ModelFileError
 from regard.road.charts import draw, draw_alignments
 from regard.road.measure import by_length, scorer_for
-from regard.road.race import RUN, Budget, Race, curve_of
+from regard.road.race import RUN, Budget, Race, Stopped, curve_of
 from regard.road.result import RESULT, Result, read_result
 from regard.road.systems import System
 from regard.road.table import COLUMNS, markdown, rows, terminal_table
@@ -31,8 +31,7 @@ DICTIONARY = System(name="dictionary", title="A dictionary", kind="dictionary")
 @pytest.fixture(scope="module")
 def raced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Race, list[Result]]:
     race = little_race(tmp_path_factory.mktemp("raced"))
-    results = [race.enter(system) for system in (DICTIONARY, GRU, TINY)]
-    return race, [result for result in results if result is not None]
+    return race, [race.enter(system) for system in (DICTIONARY, GRU, TINY)]
 
 
 def test_a_learned_system_is_trained_and_measured(raced: tuple[Race, list[Result]]) -> None:
@@ -80,10 +79,11 @@ def test_a_stopped_race_goes_on_as_if_it_never_had(tmp_path: Path) -> None:
     num_steps = broken.config(TINY).train.steps
     assert num_steps > 4, "enough to stop in the middle"
     _stop_after(broken, 3)
-    assert broken.enter(TINY) is None
+    with pytest.raises(Stopped) as stopped:
+        broken.enter(TINY)
+    assert stopped.value.number == signal.SIGINT
     assert read_result(broken.out / "tiny") is None
     resumed = little_race(tmp_path, budget=steps, out="broken").enter(TINY)
-    assert unbroken is not None and resumed is not None
     assert resumed.steps == unbroken.steps == num_steps
     assert resumed.bleu == unbroken.bleu
     assert resumed.alignment == unbroken.alignment

@@ -7,18 +7,25 @@ import pytest
 
 from regard.errors import ModelFileError
 from regard.road.corpus import RaceCorpus
-from regard.road.result import REPORT, read_report, read_result
-from tests.road.little_report import little_report, little_result
+from regard.road.result import RESULTS, TABLE, read_report, read_result
+from tests.road.little_report import (
+    TASK,
+    keep_little_report,
+    little_result,
+    little_results,
+)
 
 
 def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
-    little_report().save(tmp_path)
-    assert read_report(tmp_path) == read_report(tmp_path / REPORT) == little_report()
-    assert [path.name for path in tmp_path.iterdir()] == [REPORT]
+    keep_little_report(tmp_path)
+    report = read_report(tmp_path)
+    assert report == read_report(tmp_path / RESULTS)
+    assert (report.task, report.results) == (TASK, little_results())
+    assert {path.name for path in tmp_path.iterdir()} == {RESULTS, TABLE}
 
 
 def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
-    (result, _) = little_report().results
+    (result, _) = little_results()
     result.save(tmp_path)
     assert read_result(tmp_path) == result
 
@@ -33,9 +40,9 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
     ],
 )
 def test_anything_else_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
-    little_report().save(tmp_path)
-    text = (tmp_path / REPORT).read_text("utf-8")
-    (tmp_path / REPORT).write_text(text.replace(old, new, 1), "utf-8")
+    keep_little_report(tmp_path)
+    text = (tmp_path / RESULTS).read_text("utf-8")
+    (tmp_path / RESULTS).write_text(text.replace(old, new, 1), "utf-8")
     with pytest.raises(ModelFileError, match=rf"results\.json: .*{message}.*regard road"):
         read_report(tmp_path)
 

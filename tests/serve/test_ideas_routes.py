@@ -1,7 +1,6 @@
 """`/ideas` and `/runs` answer what the package computes, and refuse what it cannot."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,10 @@ import pytest
 
 from regard.api import Translator
 from regard.lens import ideas
-from regard.road.result import REPORT
+from regard.road.result import RESULTS
 from regard.serve.keys import Keys
 from regard.train.history import read_history
-from tests.road.little_report import little_report
+from tests.road.little_report import keep_little_report
 from tests.serve.running import Running, running
 
 SENTENCE = "Jane visite l'Afrique en septembre."
@@ -93,7 +92,7 @@ def test_runs_need_a_key_where_there_are_keys(translator: Translator, logged_run
 
 
 def test_the_road_shows_the_race_before_the_paper(translator: Translator, tmp_path: Path) -> None:
-    little_report().save(tmp_path)
+    keep_little_report(tmp_path)
     with running({"gru": translator}, race=tmp_path) as server:
         first, second, *paper = server.get("/ideas/road").json["systems"]
         assert paper == ideas.road()["systems"]
@@ -102,15 +101,14 @@ def test_the_road_shows_the_race_before_the_paper(translator: Translator, tmp_pa
         assert (second["flops"], second["attention"], second["model"]) == (1e12, None, "gru")
         assert {first["task"], second["task"]} == {"corpus, fr → en"}
         # A race that goes on is seen; one whose file is damaged is not made up.
-        report = little_report()
-        replace(report, results=report.results[:1]).save(tmp_path)
+        keep_little_report(tmp_path, num_results=1)
         assert len(server.get("/ideas/road").json["systems"]) == len(paper) + 1
-        (tmp_path / REPORT).write_text("{", "utf-8")
+        (tmp_path / RESULTS).write_text("{", "utf-8")
         assert server.get("/ideas/road").status == 503
 
 
 def test_the_race_needs_a_key_where_there_are_keys(translator: Translator, tmp_path: Path) -> None:
-    little_report().save(tmp_path)
+    keep_little_report(tmp_path)
     with running({"mine": translator}, race=tmp_path, keys=Keys([KEY])) as server:
         assert server.get("/ideas/road").status == 403
         assert server.get("/ideas/road", Authorization=f"Bearer {KEY}").status == 200

@@ -1,16 +1,19 @@
 """`regard road`: every system of the story, on one corpus, in one table."""
 
-import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+
+from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.road.corpus import RaceCorpus
+    from regard.road.race import Budget
     from regard.road.result import Result
+    from regard.road.track import Track
 
 Flag = Parameter(negative=())
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=())]
@@ -22,12 +25,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "train": {"ema": 0.998, "average": 2, "validate_every": 250, "save_every": 250, "keep": 2},
     "decoding": {"beam": 5},
 }
+# The moving average is what is validated at the end: no need to average, and validate, once more.
 QUICK: dict[str, dict[str, Any]] = {
     "text": {"vocab_size": 2000},
-    "train": {"ema": 0.98, "average": 2, "validate_every": 100, "save_every": 100, "keep": 2},
+    "train": {"ema": 0.98, "average": 0, "validate_every": 50, "save_every": 50, "keep": 2},
     "decoding": {"beam": 4},
 }
-QUICK_MINUTES = 0.3
+QUICK_MINUTES = 0.25
+QUICK_SIZE = 9_600
 
 
 def road(
@@ -39,6 +44,7 @@ def road(
     systems: Names = (),
     ensemble: Names = (),
     sentence: str | None = None,
+    experiment: Literal["data", "length", "gradient"] | None = None,
     out: Path = Path("runs/road"),
     quick: Annotated[bool, Flag] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
@@ -56,103 +62,97 @@ def road(
         systems: only these; see `regard.road.systems` for all.
         ensemble: trained systems that vote, joined by +, such as gru+lstm; again for more.
         sentence: that every system is shown on; the first of the test set unless given.
+        experiment: a few systems and one question instead of the race: how many pairs each needs,
+            what becomes of long sentences, or how far back a gradient reaches. Kept in a folder of
+            that name; without --corpus, on text that it generates.
         out: where everything is kept.
         quick: on the generated phrasebook, with seconds for each system.
         as_json: print results.json instead of the table.
     """
     from rich.console import Console
 
-    from regard.errors import ConfigError
     from regard.machine import tune_allocator
 
     tune_allocator()
-    from regard.road.race import Budget, Race
-    from regard.road.systems import find_systems
+    from regard.data.phrasebook import SIZE
+    from regard.road.corpus import RaceCorpus
+    from regard.road.race import Stopped
+    from regard.road.track import Track
     from regard.train.console import ConsoleObserver
 
-    if (budget is None) == (flops is None) and not quick:
-        raise ConfigError("what may each system spend? give --budget MINUTES or --flops NUMBER")
     if quick and (corpus is not None or flops is not None):
         raise ConfigError("--quick brings its own corpus and budget; leave out --corpus, --flops")
-    chosen = find_systems(systems)
-    found = _quick_corpus(out) if quick else _corpus(corpus, pair)
-    spent = Budget(minutes=QUICK_MINUTES if budget is None and quick else budget or 0.0)
-    if flops is not None:
-        spent = Budget(flops=flops)
+    if corpus is None and experiment is None and not quick:
+        raise ConfigError("which corpus? give --corpus DIR, as `regard data get` writes it")
+    if ensemble and experiment is not None:
+        raise ConfigError("--ensemble is of the race; leave it out, or --experiment")
     console = Console(stderr=True)
-    race = Race(
-        found,
-        out,
-        spent,
-        QUICK if quick else SETTINGS,
-        sentence or found.examples("test")[0].source,
-        lambda trainer: ConsoleObserver(console, trainer.config, trainer.progress),
+    track = Track(
+        out=out if experiment is None else out / experiment,
+        corpus=None if corpus is None else RaceCorpus.of(corpus, pair),
+        size=QUICK_SIZE if quick else SIZE,
+        names=systems,
+        budget=_budget(budget, flops, is_quick=quick),
+        settings=QUICK if quick else SETTINGS,
+        sentence=sentence,
+        display=lambda trainer: ConsoleObserver(console, trainer.config, trainer.progress),
+        announce=lambda title: console.print(f"[bold]{title}[/]", highlight=False),
     )
-    results: list[Result] = []
-    for system in chosen:
-        console.print(f"[bold]{system.title}[/]", highlight=False)
-        result = race.enter(system)
-        if result is None:
-            console.print("stopped; the same command goes on from here", highlight=False)
-            return 128 + (race.stopped_by or 0)
-        results.append(result)
-        _keep(results, out, found)
-    for name in ensemble:
-        results.append(race.ensemble(name, find_systems(name.split("+"))))
-        _keep(results, out, found)
-    _present(results, out, console, as_json)
+    try:
+        if experiment is None:
+            _race(track, ensemble, console, is_json=as_json)
+        else:
+            from regard.cli.road_experiment import run_experiment
+
+            run_experiment(experiment, track, console, is_json=as_json)
+    except Stopped as stopped:
+        console.print(str(stopped), highlight=False)
+        return 128 + stopped.number
     return 0
 
 
-def _corpus(folder: Path | None, pair: str | None) -> "RaceCorpus":
-    from regard.errors import ConfigError
-    from regard.road.corpus import RaceCorpus
+def _budget(minutes: float | None, flops: float | None, *, is_quick: bool) -> "Budget":
+    from regard.road.race import Budget
 
-    if folder is None:
-        raise ConfigError("which corpus? give --corpus DIR, as `regard data get` writes it")
-    return RaceCorpus.of(folder, pair)
-
-
-def _quick_corpus(out: Path) -> "RaceCorpus":
-    from regard.data.corpus import write_pairs
-    from regard.data.phrasebook import phrasebook
-    from regard.road.corpus import RaceCorpus
-
-    folder = out / "phrasebook"
-    splits = phrasebook()
-    for name in ("train", "valid", "test"):
-        paths = [folder / f"{name}.fr", folder / f"{name}.en"]
-        if not all(path.exists() for path in paths):
-            write_pairs(paths, getattr(splits, name), force=True)
-    return RaceCorpus.of(folder, "fr-en")
+    if is_quick and minutes is None:
+        minutes = QUICK_MINUTES
+    if (minutes is None) == (flops is None):
+        raise ConfigError("what may each system spend? give --budget MINUTES or --flops NUMBER")
+    return Budget(minutes or 0.0, flops or 0.0)
 
 
-def _keep(results: "list[Result]", out: Path, corpus: "RaceCorpus") -> None:
-    """Write what there is, so that a race can be looked at while it runs."""
-    from regard.machine import fingerprint
-    from regard.road.result import Report
-    from regard.road.table import markdown
-
-    report = Report(
-        command=" ".join(["regard", *sys.argv[1:]]),
-        machine=fingerprint(),
-        task=corpus.title,
-        results=tuple(results),
-    )
-    report.save(out)
-    (out / "table.md").write_text(markdown(results), "utf-8")
-
-
-def _present(results: "list[Result]", out: Path, console: "Console", is_json: bool) -> None:
+def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_json: bool) -> None:
+    """Enter every system and every ensemble; the folder always shows what is known so far."""
     from rich.console import Console
 
+    from regard.data.phrasebook import phrasebook
     from regard.road.charts import draw, draw_alignments
-    from regard.road.result import REPORT
+    from regard.road.result import RESULTS
+    from regard.road.systems import find_systems
     from regard.road.table import terminal_table
 
-    for path in [*draw(results, out), *draw_alignments(results, out)]:
+    systems = track.systems()
+    voters = {name: find_systems(name.split("+")) for name in ensembles}
+    corpus = track.corpus_or(phrasebook)
+    race = track.race(corpus)
+    results: list[Result] = []
+    for system in systems:
+        results.append(track.enter(race, system))
+        _keep(results, track.out, corpus.title)
+    for name, members in voters.items():
+        track.announce(name)
+        results.append(race.ensemble(name, members))
+        _keep(results, track.out, corpus.title)
+    for path in [*draw(results, track.out), *draw_alignments(results, track.out)]:
         console.print(f"picture: {path}", highlight=False)
     if is_json:
-        print((out / REPORT).read_text("utf-8"), end="")
+        print((track.out / RESULTS).read_text("utf-8"), end="")
     else:
         Console().print(terminal_table(results))
+
+
+def _keep(results: "list[Result]", out: Path, task: str) -> None:
+    from regard.road.result import keep
+    from regard.road.table import markdown
+
+    keep(results, markdown(results), out, task)

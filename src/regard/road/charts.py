@@ -43,12 +43,12 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
     """
     charts: dict[str, Callable[["Axes", Sequence[Result]], None]] = {
         "bleu-flops.png": _by_flops,
-        "bleu-length.png": _by_length,
+        "bleu-length.png": by_length,
         "learning-curves.png": _curves,
     }
     paths = []
     for name, chart in charts.items():
-        with _axes(folder / name) as axes:
+        with axes_of(folder / name) as axes:
             chart(axes, results)
         paths.append(folder / name)
     return paths
@@ -108,28 +108,31 @@ def _by_flops(axes: "Axes", results: Sequence[Result]) -> None:
     axes.set(xlabel="operations of training, by formula", ylabel="BLEU on the test set")
 
 
-def _by_length(axes: "Axes", results: Sequence[Result]) -> None:
+def by_length(axes: "Axes", results: Sequence[Result]) -> None:
+    """BLEU of sentences of like length."""
     for result in results:
         points = [(float(point.longest), point.bleu) for point in result.by_length]
-        _line(axes, result, points)
+        line(axes, result.system, points)
     axes.set(xlabel="words in the source sentence, at most", ylabel="BLEU")
 
 
 def _curves(axes: "Axes", results: Sequence[Result]) -> None:
     for result in results:
         points = [(point.minutes, point.bleu) for point in result.curve if point.bleu is not None]
-        _line(axes, result, points)
+        line(axes, result.system, points)
     axes.set(xlabel="minutes of training", ylabel="BLEU on the validation set, greedy")
 
 
-def _line(axes: "Axes", result: Result, points: Sequence[tuple[float, float]]) -> None:
-    """A line with its name at its end."""
+def line(
+    axes: "Axes", system: str, points: Sequence[tuple[float, float]], style: str = "o-"
+) -> None:
+    """A line in the colour of its system, with the system's name at its end."""
     if not points:
         return
-    colour = COLOURS[family_of(result.system)]
-    axes.plot(*zip(*points, strict=True), "o-", markersize=2.5, linewidth=1.2, color=colour)
+    colour = COLOURS[family_of(system)]
+    axes.plot(*zip(*points, strict=True), style, markersize=2.5, linewidth=1.2, color=colour)
     axes.annotate(
-        result.system,
+        system,
         points[-1],
         (4, 0),
         textcoords="offset points",
@@ -140,7 +143,7 @@ def _line(axes: "Axes", result: Result, points: Sequence[tuple[float, float]]) -
 
 
 @contextmanager
-def _axes(path: Path) -> "Iterator[Axes]":
+def axes_of(path: Path) -> "Iterator[Axes]":
     """Axes to draw on; on leaving, a file."""
     try:
         from matplotlib.figure import Figure

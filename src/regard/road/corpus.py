@@ -1,11 +1,14 @@
 """The corpus of a race: a folder with train, valid and test in two languages."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from regard.data.config import DataConfig
-from regard.data.corpus import Example, read_pairs
+from regard.data.corpus import Example, Splits, read_pairs, write_pairs
 from regard.errors import DataError
+
+SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,23 @@ class RaceCorpus:
             )
         source, _, target = pair.partition("-")
         corpus = cls(folder, source, target)
-        for split in ("train", "valid", "test"):
+        for split in SPLITS:
             for path in corpus.files(split):
                 if not path.is_file():
                     raise DataError(
                         f"{path} does not exist; `regard data get` writes such a folder"
                     )
+        return corpus
+
+    @classmethod
+    def written(cls, folder: Path, pair: str, make: Callable[[], Splits]) -> "RaceCorpus":
+        """A corpus that is made and written, unless it was before."""
+        source, _, target = pair.partition("-")
+        corpus = cls(folder, source, target)
+        if not all(path.exists() for split in SPLITS for path in corpus.files(split)):
+            made = make()
+            for split in SPLITS:
+                write_pairs(corpus.files(split), getattr(made, split), force=True)
         return corpus
 
     @property

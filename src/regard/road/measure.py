@@ -15,7 +15,7 @@ from regard.road.result import LengthScore
 from regard.statistical.system import System as Statistical
 
 # Borders between groups of test sentences, in source words.
-LENGTHS = (5, 10, 15, 20, 25, 30, 40, 60)
+LENGTHS = (5, 10, 15, 20, 25, 30, 40, 50, 60)
 # Fewer sentences than this have no BLEU worth drawing.
 FEWEST = 10
 

@@ -58,6 +58,18 @@ class Budget:
         return Budget(self.minutes * part, self.flops * part)
 
 
+class Stopped(Exception):  # noqa: N818, an answer to a person rather than an error
+    """A signal came, and the training that it found is saved.
+
+    Attributes:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by signal {number}; the same command goes on from here")
+        self.number = number
+
+
 @dataclass(frozen=True, slots=True)
 class Lengths:
     """The training corpus in pieces.
@@ -88,6 +100,7 @@ class Race:
         settings: of every learned system's run file, unless its own say otherwise.
         sentence: that every system is shown on.
         display: shows a training to a person while it is open, and is told of its steps.
+        tokenisers: unless given, they are learned from the corpus.
     """
 
     def __init__(
@@ -98,6 +111,7 @@ class Race:
         settings: dict[str, dict[str, Any]],
         sentence: str,
         display: Callable[[Trainer], ConsoleObserver],
+        tokenisers: TokeniserPair | None = None,
     ) -> None:
         self.corpus = corpus
         self.out = out
@@ -105,14 +119,14 @@ class Race:
         self.settings = settings
         self.sentence = sentence
         self.display = display
-        self.stopped_by: int | None = None
+        self._tokenisers = tokenisers
         self._scorer = scorer_for(corpus.target)
 
-    def enter(self, system: System) -> Result | None:
+    def enter(self, system: System) -> Result:
         """Train and measure a system, or take what an earlier race found.
 
-        Returns:
-            None if a signal came; `stopped_by` has its number then.
+        Raises:
+            Stopped: a signal came.
         """
         folder = self.out / system.name
         found = read_result(folder)
@@ -120,8 +134,7 @@ class Race:
             return found
         folder.mkdir(parents=True, exist_ok=True)
         found = self._learned(system) if system.kind == "learned" else self._counted(system)
-        if found is not None:
-            found.save(folder)
+        found.save(folder)
         return found
 
     def ensemble(self, name: str, systems: Sequence[System]) -> Result:
@@ -131,16 +144,15 @@ class Race:
         if found is None:
             folder.mkdir(parents=True, exist_ok=True)
             members = [self.enter(system) for system in systems]
-            done = [member for member in members if member is not None]
             translator = load([self.out / system.name / RUN for system in systems])
             found = self._result(
                 name,
                 "Ensemble of " + ", ".join(system.name for system in systems),
                 Learned(translator),
-                parameters=sum(member.parameters for member in done),
-                steps=sum(member.steps for member in done),
-                minutes=sum(member.minutes for member in done),
-                flops=sum(member.flops for member in done),
+                parameters=sum(member.parameters for member in members),
+                steps=sum(member.steps for member in members),
+                minutes=sum(member.minutes for member in members),
+                flops=sum(member.flops for member in members),
             )
             found.save(folder)
         return found
@@ -148,6 +160,8 @@ class Race:
     @cached_property
     def tokenisers(self) -> TokeniserPair:
         """One vocabulary for all, learned once."""
+        if self._tokenisers is not None:
+            return self._tokenisers
         folder = self.out / TOKENISER
         if not folder.exists():
             config = config_of({"text": self.settings.get("text", {})}, "road")
@@ -186,8 +200,15 @@ class Race:
             config = config_of({**tables, "train": train}, system.name)
         return replace(config, data=self.corpus.config())
 
-    def _learned(self, system: System) -> Result | None:
-        run = self._run(system)
+    def run_of(self, system: System) -> Run:
+        """The run folder of a learned system, new or as an earlier race left it."""
+        folder = self.out / system.name / RUN
+        if folder.exists():
+            return open_run(folder)
+        return create_run(folder, self.config(system), self.tokenisers)
+
+    def _learned(self, system: System) -> Result:
+        run = self.run_of(system)
         trainer = build_trainer(run)
         if not trainer.resume() and system.starts_from is not None:
             base = open_run(self.out / system.starts_from / RUN)
@@ -198,8 +219,7 @@ class Race:
             with stopping_politely(trainer.stop) as received:
                 trainer.train()
         if received:
-            self.stopped_by = received[0]
-            return None
+            raise Stopped(received[0])
         progress = trainer.progress
         per_token = self.lengths.flops_per_token(run.config, len(run.tokenisers.target))
         return self._result(
@@ -213,12 +233,6 @@ class Race:
             tokens_per_second=_speed(progress),
             curve=curve_of(run.folder / LOG),
         )
-
-    def _run(self, system: System) -> Run:
-        folder = self.out / system.name / RUN
-        if folder.exists():
-            return open_run(folder)
-        return create_run(folder, self.config(system), self.tokenisers)
 
     def _counted(self, system: System) -> Result:
         assert system.kind != "learned"

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,9 +14,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from regard.bounded import read_bounded
 from regard.errors import ModelFileError
+from regard.machine import fingerprint
 
 RESULT = "result.json"
-REPORT = "results.json"
+RESULTS = "results.json"
+TABLE = "table.md"
 MAX_BYTES = 10_000_000
 
 
@@ -127,10 +131,6 @@ class Report:
     task: str
     results: tuple[Result, ...]
 
-    def save(self, folder: Path) -> None:
-        """Write `results.json`, whole or not at all: it is looked at while the race runs."""
-        _write(folder / REPORT, asdict(self))
-
 
 Kept = TypeVar("Kept", Result, Report)
 
@@ -157,7 +157,7 @@ def read_report(path: Path) -> Report:
         ModelFileError: there is none, or the file holds anything else.
     """
     if path.is_dir():
-        path = path / REPORT
+        path = path / RESULTS
     return _read(path, Report, "expected what `regard road` writes")
 
 
@@ -173,3 +173,22 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     text = json.dumps(content, ensure_ascii=False, indent=2)
     temporary.write_text(text + "\n", "utf-8")
     os.replace(temporary, path)
+
+
+def keep(results: Sequence[Any], table: str, folder: Path, task: str) -> None:
+    """Write what there is, whole or not at all: a race is looked at while it runs.
+
+    Args:
+        results: of a race or of an experiment, each a dataclass.
+        table: of them, in Markdown.
+        folder: of `results.json` and `table.md`.
+        task: the corpus and its languages, for people.
+    """
+    report = {
+        "command": " ".join(["regard", *sys.argv[1:]]),
+        "machine": fingerprint(),
+        "task": task,
+        "results": [asdict(result) for result in results],
+    }
+    _write(folder / RESULTS, report)
+    (folder / TABLE).write_text(table, "utf-8")

@@ -23,6 +23,9 @@ COLUMNS = (
 )
 NONE = "–"
 
+Grid = Sequence[tuple[str, ...]]
+"""A heading, then rows."""
+
 
 def rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """One row a system, in the order given; a dash where there is nothing to say."""
@@ -48,21 +51,36 @@ def _row(result: Result, paper: Published) -> tuple[str, ...]:
 
 def terminal_table(results: Sequence[Result]) -> Table:
     """For a terminal: what fits, the rest is in `markdown`."""
-    table = Table(title="The road", box=SIMPLE_HEAD)
-    table.add_column("system", overflow="fold")
-    for column in ("BLEU", "param.", "FLOPs", "min", "tokens/s", "words/s"):
-        table.add_column(column, justify="right", no_wrap=True)
+    grid = [("system", "BLEU", "param.", "FLOPs", "min", "tokens/s", "words/s")]
     for result, row in zip(results, rows(results), strict=True):
         title, bleu, _, flops, _, minutes, learned, written, *_ = row
         size = f"{result.parameters / 1e6:.1f} M"
-        table.add_row(title, bleu, size, flops, minutes, learned, written)
-    return table
+        grid.append((title, bleu, size, flops, minutes, learned, written))
+    return terminal_of(grid, "The road")
 
 
 def markdown(results: Sequence[Result]) -> str:
     """For a page."""
-    lines = [COLUMNS, ("---", *("---:",) * (len(COLUMNS) - 1)), *rows(results)]
+    return markdown_of([COLUMNS, *rows(results)])
+
+
+def markdown_of(grid: Grid) -> str:
+    """Any table for a page: names at the left, numbers at the right."""
+    heading, *body = grid
+    lines = [heading, ("---", *("---:",) * (len(heading) - 1)), *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def terminal_of(grid: Grid, title: str) -> Table:
+    """Any table for a terminal."""
+    heading, *body = grid
+    table = Table(title=title, box=SIMPLE_HEAD)
+    table.add_column(heading[0], overflow="fold")
+    for column in heading[1:]:
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in body:
+        table.add_row(*row)
+    return table
 
 
 def _power(value: float) -> str:

@@ -1,0 +1,1 @@
+"""The lectures' claims as experiments: more data, longer sentences, gradients from far away."""
