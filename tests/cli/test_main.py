@@ -69,7 +69,7 @@ def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> Non
         ("train --resume --out folder", "folder: no manifest.json; this is not a run folder"),
         ("train --resume --out folder --set train.seed=3", "--resume goes on exactly as the run"),
         ("train data.toml --init-from absent", "absent: no such run folder"),
-        ("translate hello", "parameter --model requires an argument"),
+        ("translate hello --to xx", "--to xx: no model into it came with the package"),
         ("translate hello --model absent", "absent: no such run folder"),
         ("translate hello --model folder", "folder: no manifest.json; this is not a run folder"),
         ("translate hello --model folder --file x", "a text and --file exclude one another"),
