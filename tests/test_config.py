@@ -142,7 +142,7 @@ def test_the_last_override_wins_and_the_rest_stays() -> None:
         ("[zzz]", "run.toml: unknown table [zzz]; known are data, decoding, model, text, train"),
         ("train = 3", "run.toml: train must be a table: write [train]"),
         ("[train]\nstep = 3", "run.toml: unknown key train.step; did you mean train.steps?"),
-        ("[data]\nqqqq = 3", "unknown key data.qqqq; known are alignment, noise, source_lang"),
+        ("[data]\nqqqq = 3", "unknown key data.qqqq; known are alignment, names, noise, source"),
         ("[train]\nsteps = 'many'", "run.toml: train.steps = 'many': input should be a valid int"),
         ("[train]\nsteps = 1.5", "run.toml: train.steps = 1.5: input should be a valid integer"),
         ("[train]\nsteps = true", "run.toml: train.steps = True: expected no true or false"),

@@ -237,20 +237,21 @@ def _batches(
     data, train = run.config.data, run.config.train
     is_train = split == "train"
     files = data.train if is_train or not data.valid else data.valid
-    noise = data.noise if is_train else 0.0
+    noise, names = (data.noise, data.names) if is_train else (0.0, 0.0)
+    has_text = noise > 0 or names > 0
     has_links = is_train and train.guided_alignment > 0
     key = store_key(
         [checksums[file] for file in (*files, *([data.alignment] if has_links else []))],
         run.tokenisers,
         settings=f"{split} {'' if data.valid else data.valid_size}",
-        has_text=noise > 0,
+        has_text=has_text,
     )
     store = Store.open_or_build(
         run.folder / CACHE / split,
         lambda: training_examples(data, has_links=has_links) if examples is None else examples,
         run.tokenisers,
         key=key,
-        has_text=noise > 0,
+        has_text=has_text,
         has_links=has_links,
     )
     return Batches(
@@ -260,4 +261,5 @@ def _batches(
         seed=train.seed,
         max_length=train.max_length if is_train else None,
         noise=noise,
+        names=names,
     )

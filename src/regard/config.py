@@ -72,11 +72,12 @@ class RunConfig:
                 'model.share_embeddings = "all" needs text.joint = true; '
                 'set it, or model.share_embeddings = "target"'
             )
-        if self.data.noise > 0 and self.text.kind == "words":
-            raise ConfigError(
-                f"data.noise = {self.data.noise} needs pieces that spell any word; "
-                'text.kind = "words" knows none that is misspelt: set text.kind = "bpe"'
-            )
+        for key, share in (("noise", self.data.noise), ("names", self.data.names)):
+            if share > 0 and self.text.kind == "words":
+                raise ConfigError(
+                    f"data.{key} = {share} needs pieces that spell any word; "
+                    'text.kind = "words" knows none that it has not read: set text.kind = "bpe"'
+                )
         if self.train.paper_bleu and self.data.target_language not in get_args(Language):
             raise ConfigError(
                 f"train.paper_bleu = true needs data.target_language, one of "

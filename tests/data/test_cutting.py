@@ -7,6 +7,7 @@ import pytest
 
 from regard.data import batching, cutting
 from regard.data.batching import Batch, Batches
+from regard.data.names import names_of
 from regard.data.phrasebook import phrasebook
 from regard.data.store import Store
 from regard.text.byte import Bytes
@@ -62,6 +63,20 @@ def test_no_noise_changes_no_bit(tmp_path: Path) -> None:
     for epoch in (0, 1):
         usual, noisy = (contents(list(batches_of(c, 0.0).epoch(epoch))) for c in (bare, with_text))
         assert usual == noisy
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_names_are_other_ones_in_every_epoch_and_the_same_on_both_sides(
+    corpus: Corpus, noise: float
+) -> None:
+    store, pair = corpus
+    batches = Batches(store, pair, batch_tokens=400, seed=3, noise=noise, names=1.0)
+    first, second = (lines(list(batches.epoch(number)), pair) for number in (0, 1))
+    assert first == lines(list(batches.epoch(0)), pair) != second
+    named = [i for i, e in enumerate(EXAMPLES) if names_of(e.source) & names_of(e.target)]
+    assert named
+    for i in named if noise == 0 else ():
+        assert (names_of(first[i][0]) & names_of(first[i][1])) - names_of(EXAMPLES[i].source)
 
 
 def test_every_example_comes_once_in_an_epoch(corpus: Corpus) -> None:

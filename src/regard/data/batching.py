@@ -64,7 +64,7 @@ class Batches:
 
     A batch of n examples satisfies n · max(S, T) ≤ batch_tokens, S and T being its padded
     lengths; an example that is longer alone makes a batch alone. Where the tokenisers sample,
-    or there is noise, each pool is cut into pieces anew, from seeds of its own.
+    or noise or names change the text, each pool is cut into pieces anew, from seeds of its own.
     """
 
     def __init__(
@@ -76,11 +76,12 @@ class Batches:
         seed: int,
         max_length: int | None = None,
         noise: float = 0.0,
+        names: float = 0.0,
     ) -> None:
         """Choose the examples that take part.
 
         Args:
-            store: ids, and text if the tokenisers sample or there is noise. If it has links,
+            store: ids, and text if the tokenisers sample or text is changed. If it has links,
                 batches say which tokens belong together, noisy examples apart.
             tokenisers: those the store was built with.
             batch_tokens: the budget, <s> or </s> counted.
@@ -88,6 +89,7 @@ class Batches:
             max_length: the most pieces, without <s> and </s>, on either side; longer examples
                 are left out.
             noise: the probability that an example is noisy in an epoch (`regard.data.noise`).
+            names: the probability that one gets another name (`regard.data.names`).
 
         Raises:
             ConfigError: if no example is left.
@@ -97,7 +99,7 @@ class Batches:
         self._batch_tokens = batch_tokens
         self._seed = seed
         self._cutter = Cutter(
-            store=store, tokenisers=tokenisers, noise=noise, max_length=max_length
+            store=store, tokenisers=tokenisers, noise=noise, names=names, max_length=max_length
         )
         self._kept = np.arange(len(store))
         if max_length is not None:

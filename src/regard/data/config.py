@@ -30,6 +30,15 @@ class DataConfig:
             "accents missing, capitals, typos, no stop, two on a line (try 0.2); 0 = off"
         ),
     ] = 0.0
+    names: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        Doc(
+            "how many training pairs get another name, anew in every epoch, where both sides have "
+            "the same one, so that names are copied (try 0.3); 0 = off"
+        ),
+    ] = 0.0
     source_language: Annotated[str, Doc("for people and for splitting sentences")] = ""
     target_language: Annotated[str, Doc("see source_language")] = ""
 

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from regard.data.corpus import Example
+from regard.data.names import renamed
 from regard.data.noise import noisy
 from regard.data.store import Lines, Rows, Store
 from regard.text.pair import TokeniserPair
@@ -50,6 +51,7 @@ class Cutter:
         store: ids, and text if they are to change.
         tokenisers: those the store was built with.
         noise: the probability that an example is noisy.
+        names: the probability that a name of an example becomes another one.
         max_length: the most ids on either side, if that is bounded. Noise that makes a side
             longer is left out; a sampled cut that is longer gives way to the usual one.
     """
@@ -57,6 +59,7 @@ class Cutter:
     store: Store
     tokenisers: TokeniserPair
     noise: float = 0.0
+    names: float = 0.0
     max_length: int | None = None
 
     def __post_init__(self) -> None:
@@ -64,7 +67,7 @@ class Cutter:
 
     @property
     def _is_changing(self) -> bool:
-        return self.noise > 0 or self.tokenisers.sampling > 0
+        return self.noise > 0 or self.names > 0 or self.tokenisers.sampling > 0
 
     def __call__(
         self,
@@ -87,14 +90,22 @@ class Cutter:
     def _spoil(
         self, examples: Int64[np.ndarray, " examples"], random: np.random.Generator
     ) -> tuple[dict[int, _Noisy], dict[int, _Noisy]]:
-        """The noisy sources and targets, by their place among the examples."""
-        places = np.flatnonzero(random.random(len(examples)) < self.noise).tolist()
+        """The noisy and renamed sources and targets, by their place among the examples."""
+        is_noisy = random.random(len(examples)) < self.noise
         dice = Random(int(random.integers(2**63)))
-        pairs = [
-            # Joined with what is next in an order that is random already.
-            noisy(self._pair(examples[i]), self._pair(examples[(i + 1) % len(examples)]), dice)
-            for i in places
-        ]
+        is_renamed = np.zeros_like(is_noisy)
+        if self.names > 0:
+            is_renamed = random.random(len(examples)) < self.names
+        places = np.flatnonzero(is_noisy | is_renamed).tolist()
+        pairs = []
+        for i in places:
+            pair = self._pair(examples[i])
+            if is_renamed[i]:
+                pair = renamed(pair, dice)
+            if is_noisy[i]:
+                # Joined with what is next in an order that is random already.
+                pair = noisy(pair, self._pair(examples[(i + 1) % len(examples)]), dice)
+            pairs.append(pair)
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
         source_ids = self.tokenisers.source.encode_ids(sources)
         target_ids = self.tokenisers.target.encode_ids(targets)

@@ -1,0 +1,47 @@
+"""Another name on both sides, and nothing else."""
+
+import re
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.data.corpus import Example
+from regard.data.names import KNOWN, VOWELS, another_name, names_of, renamed
+
+TOM = Example("Tom aime Paris, et Tom est à Paris.", "Tom likes Paris, and Tom is in Paris.")
+
+
+def test_names_begin_with_a_capital_and_go_on_without() -> None:
+    assert names_of("Où va Tom, de l'ONU, avec Zoé et Al en juin ?") == {"Tom", "Zoé"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_name_changes_everywhere_on_both_sides(seed: int) -> None:
+    pair = renamed(TOM, Random(seed))
+    (new,) = names_of(pair.source) - {"Tom", "Paris"}
+    (old,) = {"Tom", "Paris"} - names_of(pair.source)
+    assert pair == Example(TOM.source.replace(old, new), TOM.target.replace(old, new))
+
+
+@given(st.text("ab É'.TomMary", max_size=40), st.text("ab É'.TomMary", max_size=40), st.integers())
+def test_a_pair_without_a_name_of_both_sides_stays(source: str, target: str, seed: int) -> None:
+    pair = Example(source, target)
+    changed = renamed(pair, Random(seed))
+    assert (changed == pair) or bool(names_of(source) & names_of(target))
+
+
+def test_a_part_of_a_word_is_no_name() -> None:
+    pair = renamed(Example("Tom et Tomas", "Tom and Thomas"), Random(0))
+    assert pair.source.endswith(" et Tomas") and pair.target.endswith(" and Thomas")
+    assert "Tom " not in pair.source
+
+
+@pytest.mark.parametrize("name", ["Tom", "Anna"])
+def test_a_vowel_follows_a_vowel_and_half_of_the_names_are_people_s(name: str) -> None:
+    drawn = [another_name(name, Random(seed)) for seed in range(400)]
+    assert {new[0] in VOWELS for new in drawn} == {name[0] in VOWELS}
+    assert all(names_of(new) == {new} and re.fullmatch("[A-Za-z]+", new) for new in drawn)
+    assert 0.4 < sum(new in KNOWN for new in drawn) / len(drawn) < 0.6
+    assert len(set(drawn)) > 150
