@@ -19,6 +19,13 @@ KEY = "0123456789abcdef"
 
 
 @pytest.fixture
+def own_server(translator: Translator) -> Iterator[Running]:
+    """A server that nobody else asks: a line is logged after its answer, a moment late."""
+    with running({"mine": translator}) as found:
+        yield found
+
+
+@pytest.fixture
 def log() -> Iterator[io.StringIO]:
     """What our logger writes meanwhile."""
     stream = io.StringIO()
@@ -89,11 +96,13 @@ def test_every_line_of_the_metrics_is_in_prometheus_format(server: Running) -> N
 
 
 def test_a_request_is_one_line_without_a_word_of_its_text(
-    server: Running, log: io.StringIO
+    own_server: Running, log: io.StringIO
 ) -> None:
-    server.post("/translate", q=SENTENCE, source="fr")
-    server.call("POST", f"/translate?q={KEY}", b'{"q": 1}', {"Content-Type": "application/json"})
-    server.call(f"JANE-{KEY}", "/nowhere", None, {})
+    own_server.post("/translate", q=SENTENCE, source="fr")
+    own_server.call(
+        "POST", f"/translate?q={KEY}", b'{"q": 1}', {"Content-Type": "application/json"}
+    )
+    own_server.call(f"JANE-{KEY}", "/nowhere", None, {})
     first, second, third = lines(log, 3)
     assert first.pop("time") and first.pop("seconds")
     assert first == {
@@ -111,13 +120,13 @@ def test_a_request_is_one_line_without_a_word_of_its_text(
 
 
 def test_a_failure_of_ours_is_logged_by_its_place_and_not_its_words(
-    server: Running, log: io.StringIO, monkeypatch: pytest.MonkeyPatch
+    own_server: Running, log: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(text: str, languages: list[str]) -> None:
         raise RuntimeError(text)
 
     monkeypatch.setattr("regard.serve.listing.detect", fail)
-    reply = server.post("/detect", q=SENTENCE)
+    reply = own_server.post("/detect", q=SENTENCE)
     assert reply.status == 500
     assert reply.json == {"error": "this should not happen; the server's log says where"}
     failed, request = lines(log, 2)
