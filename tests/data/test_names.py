@@ -1,4 +1,4 @@
-"""Another name on both sides, and nothing else."""
+"""Another name or number on both sides, and nothing else."""
 
 import re
 from random import Random
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.corpus import Example
-from regard.data.names import KNOWN, VOWELS, another_name, names_of, renamed
+from regard.data.names import KNOWN, VOWELS, another_name, names_of, numbers_of, renamed
 
 TOM = Example("Tom aime Paris, et Tom est à Paris.", "Tom likes Paris, and Tom is in Paris.")
 
@@ -23,6 +23,14 @@ def test_one_name_changes_everywhere_on_both_sides(seed: int) -> None:
     (new,) = names_of(pair.source) - {"Tom", "Paris"}
     (old,) = {"Tom", "Paris"} - names_of(pair.source)
     assert pair == Example(TOM.source.replace(old, new), TOM.target.replace(old, new))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_number_changes_on_both_sides_and_keeps_its_length(seed: int) -> None:
+    pair = renamed(Example("En 1789, 1 homme et 25 %.", "In 1789, 1 man and 25%."), Random(seed))
+    assert numbers_of(pair.source) == numbers_of(pair.target) != {"1789", "25"}
+    assert sorted(map(len, numbers_of(pair.source))) == [2, 4]
+    assert pair.source.count("1 homme") == pair.target.count("1 man") == 1
 
 
 @given(st.text("ab É'.TomMary", max_size=40), st.text("ab É'.TomMary", max_size=40), st.integers())

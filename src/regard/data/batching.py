@@ -89,7 +89,7 @@ class Batches:
             max_length: the most pieces, without <s> and </s>, on either side; longer examples
                 are left out.
             noise: the probability that an example is noisy in an epoch (`regard.data.noise`).
-            names: the probability that one gets another name (`regard.data.names`).
+            names: the probability that one gets another name or number (`regard.data.names`).
 
         Raises:
             ConfigError: if no example is left.

@@ -35,8 +35,8 @@ class DataConfig:
         Ge(0),
         Le(1),
         Doc(
-            "how many training pairs get another name, anew in every epoch, where both sides have "
-            "the same one, so that names are copied (try 0.3); 0 = off"
+            "how many training pairs get another name or number, anew in every epoch, where both "
+            "sides have the same one, so that such are copied (try 0.3); 0 = off"
         ),
     ] = 0.0
     source_language: Annotated[str, Doc("for people and for splitting sentences")] = ""

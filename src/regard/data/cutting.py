@@ -51,7 +51,7 @@ class Cutter:
         store: ids, and text if they are to change.
         tokenisers: those the store was built with.
         noise: the probability that an example is noisy.
-        names: the probability that a name of an example becomes another one.
+        names: the probability that a name or number of an example becomes another.
         max_length: the most ids on either side, if that is bounded. Noise that makes a side
             longer is left out; a sampled cut that is longer gives way to the usual one.
     """

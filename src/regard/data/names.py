@@ -1,7 +1,8 @@
-"""Names that nobody has read: a name that stands on both sides of a pair becomes another one.
+"""Names and numbers that nobody has read: one that both sides of a pair have becomes another.
 
 A small corpus has few names, and a model learns them by heart: having read of nobody but Tom, it
-translates Jane as Tom. With other names on both sides in every epoch it learns to copy instead.
+translates Jane as Tom, and 1789 as 1990. With others on both sides in every epoch it learns to
+copy instead.
 """
 
 import re
@@ -17,6 +18,7 @@ VOWELS = "AEIOUY"
 _OPENING, _INSIDE = "BCDFGJKLMNPRSTVZ", "bdfgklmnprstvz"
 _SOUNDS, _ENDS = "aeiou", ("", "", "n", "r", "s", "l", "k", "x")
 _WORD = re.compile(r"[^\W\d_]+")
+_NUMBER = re.compile(r"(?<!\w)[0-9]{2,}(?!\w)")  # after a single figure a noun may be singular
 
 
 def names_of(text: str) -> set[str]:
@@ -25,17 +27,25 @@ def names_of(text: str) -> set[str]:
     return {word for word in words if len(word) > 2 and word[0].isupper() and word[1:].islower()}
 
 
+def numbers_of(text: str) -> set[str]:
+    """The numbers of two figures or more."""
+    return set(_NUMBER.findall(text))
+
+
 def renamed(example: Example, random: Random) -> Example:
-    """A pair with another name in the place of one that both sides have; without such, as it was.
+    """A pair with another name, or number, in the place of one that both sides have.
 
     « Tom aime Paris. » "Tom likes Paris." → « Nadia aime Paris. » "Nadia likes Paris."
+    A pair that shares neither stays as it was.
     """
-    shared = sorted(names_of(example.source) & names_of(example.target))
+    source, target = example.source, example.target
+    names = names_of(source) & names_of(target)
+    shared = sorted(names | (numbers_of(source) & numbers_of(target)))
     if not shared:
         return example
-    name = random.choice(shared)
-    new = another_name(name, random)
-    whole = re.compile(rf"(?<!\w){name}(?!\w)")
+    old = random.choice(shared)
+    new = another_name(old, random) if old in names else another_number(old, random)
+    whole = re.compile(rf"(?<!\w){old}(?!\w)")
     return Example(whole.sub(new, example.source), whole.sub(new, example.target))
 
 
@@ -54,3 +64,8 @@ def another_name(name: str, random: Random) -> str:
         random.choice(_INSIDE) + random.choice(_SOUNDS) for _ in range(random.randint(1, 2))
     ]
     return beginning + "".join(syllables) + random.choice(_ENDS)
+
+
+def another_number(number: str, random: Random) -> str:
+    """One of as many figures, the first of them no 0."""
+    return str(random.randrange(10 ** (len(number) - 1), 10 ** len(number)))

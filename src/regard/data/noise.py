@@ -22,7 +22,7 @@ SHARES: Mapping[Kind, float] = {
     "typos": 0.3,
     "accents": 0.4,
     "lower": 0.3,
-    "caps": 0.1,
+    "caps": 0.25,
     "stop": 0.4,
 }
 """How often each kind befalls a noisy pair, in the order in which they do: capitals come last."""
