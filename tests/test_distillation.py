@@ -8,7 +8,7 @@ import pytest
 
 from regard import distillation
 from regard.api import Translator, load
-from regard.distillation import distil
+from regard.distillation import distil, round_trips
 from regard.errors import ConfigError, DataError
 from regard.metrics.bleu import bleu
 from regard.metrics.chrf import chrf
@@ -175,3 +175,15 @@ def test_what_is_kept_and_damaged_is_refused(translator: Translator, tmp_path: P
 def test_the_nearest_of_one_is_refused(translator: Translator, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="take a beam of 2 or more"):
         distil(translator, SOURCES, tmp_path / "kept", nearest="bleu", beam=1)
+
+
+def test_a_round_trip_is_scored_by_how_near_it_comes_back(
+    translator: Translator, tmp_path: Path
+) -> None:
+    # A model of one direction serves for both: only what it writes matters.
+    returned = translator.translate(SOURCES, beam=1, split_sentences=False)
+    wanted = [each.text for each in returned]
+    wanted[3] = "something else"
+    scores = round_trips(translator, wanted, SOURCES, tmp_path / "kept")
+    assert scores[:3] == [100.0] * 3 and scores[4:] == [100.0] * (len(SOURCES) - 4)
+    assert scores[3] == chrf().score_line(returned[3].text, "something else") < 60

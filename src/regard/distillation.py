@@ -5,6 +5,9 @@
 Kim & Rush 2016, section 3.2: the teacher's distribution q over translations is replaced by its
 mode, which beam search finds. A student p then learns from (s, ŷ) as from any corpus: one that is
 easier than the original, because it says the same thing in the same way.
+
+Sources without references will do. Read the other way round, (ŷ, s) is back-translation: what a
+model of the opposite direction learns from sentences of its target language (Sennrich et al. 2016).
 """
 
 import hashlib
@@ -102,6 +105,31 @@ def distil(
             done += targets
             progress(len(targets))
     return done
+
+
+def round_trips(
+    back: Translator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    kept: Path,
+    *,
+    progress: Callable[[int], None] = lambda num_done: None,
+) -> list[float]:
+    """How near to its source each translation comes back, in sentence chrF from 0 to 100.
+
+    Args:
+        back: a model of the opposite direction; it translates greedily.
+        sources: the text.
+        targets: their translations.
+        kept: see `distil`.
+        progress: see `distil`.
+    """
+    scorer = chrf()
+    returned = distil(back, targets, kept, progress=progress, beam=1)
+    return [
+        scorer.score_line(text or "", source)
+        for text, source in zip(returned, sources, strict=True)
+    ]
 
 
 def _open(kept: Path, key: str) -> list[str | None]:

@@ -118,3 +118,26 @@ def test_a_mistake_is_one_line_and_ends_with_2(
     errors = capsys.readouterr().err
     assert message in errors
     assert errors.count("\n") == 1
+
+
+def test_what_comes_back_changed_is_left_out(capsys: Printed) -> None:
+    assert distil("some.fr --out all.tsv") == 0
+    (first, _), *_ = found = pairs("all.tsv")
+    shutil.copytree("teacher", "returning")
+    assert distil("some.fr --out none.tsv --back returning --agreement 100") == 0
+    assert "7 sources were left out: they came back changed too much" in capsys.readouterr().err
+    assert distil("some.fr --out same.tsv --back returning --agreement 0") == 0
+    assert pairs("same.tsv") == found and first == PAIRS[0][0]
+    assert not list(Path().glob("*.back")) and not list(Path().glob("*.kept"))
+
+
+def test_sources_alone_are_translated_once_each() -> None:
+    lines = [source for source, _ in PAIRS[:2] for _ in range(3)]
+    Path("twice.fr").write_text("\n".join(lines) + "\n", "utf-8")
+    assert distil("twice.fr --out new.tsv") == 0
+    assert [source for source, _ in pairs("new.tsv")] == [source for source, _ in PAIRS[:2]]
+
+
+def test_an_agreement_that_is_no_score_is_refused(capsys: Printed) -> None:
+    assert distil("some.fr --out new.tsv --back teacher --agreement 101") == 2
+    assert "--agreement 101 is no chrF" in capsys.readouterr().err

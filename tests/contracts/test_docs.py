@@ -55,6 +55,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
     )
     build_trainer(run).train()
+    shutil.copytree(tmp_path / "runs" / "mine", tmp_path / "runs" / "back")
     shutil.copytree(ROOT / "recipes", tmp_path / "recipes")
     some = sentences()[:20]
     for place, language in enumerate(("fr", "en")):

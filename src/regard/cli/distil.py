@@ -1,13 +1,20 @@
 """`regard distil`: a corpus in the words of a teacher, for a student to learn from."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from regard.cli.progress import warn
 
+if TYPE_CHECKING:
+    from regard.api import Translator
+    from regard.data.corpus import Example
+
 Flag = Parameter(negative=())
+AGREEMENT = 50.0
 
 
 def distil(
@@ -15,6 +22,8 @@ def distil(
     model: Annotated[tuple[Path, ...], Parameter(negative=())],
     out: Annotated[tuple[Path, ...], Parameter(consume_multiple=True, negative=())],
     nearest: Literal["bleu", "chrf"] | None = None,
+    back: Path | None = None,
+    agreement: float = AGREEMENT,
     with_original: Annotated[bool, Flag] = False,
     checkpoint: str | None = None,
     beam: int | None = None,
@@ -36,6 +45,9 @@ def distil(
         out: where to write: two files, or one .tsv or .jsonl.
         nearest: of the hypotheses in the beam take not the most probable but the one nearest to
             the reference, by sentence BLEU or chrF.
+        back: a run folder of the opposite direction: it translates the translations back, and those
+            that come back changed too much are left out.
+        agreement: how near to the source they must come back, in chrF from 0 to 100.
         with_original: write the pairs of the corpus too, before the distilled ones.
         checkpoint: best, averaged, last, or a folder's name such as step-500.
         beam: hypotheses kept at each step; 1 is greedy.
@@ -44,42 +56,69 @@ def distil(
         device: auto, cpu, cuda or mps.
         force: write over files that exist.
     """
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
-
     from regard.api import load
     from regard.data.corpus import Example, layout_of, require_absent, write_pairs
     from regard.distillation import distil as translated
+    from regard.errors import ConfigError
 
+    if not 0 <= agreement <= 100:
+        raise ConfigError(f"--agreement {agreement:g} is no chrF; it takes a number from 0 to 100")
     layout_of(out)
     require_absent(out, force=force)
     sources, references = _read(corpus, needs_target=with_original or nearest is not None)
     given = {"beam": beam, "penalty": penalty, "alpha": alpha}
     translator = load(model, checkpoint=checkpoint, device=device, warn=warn)
-    kept = out[-1].with_name(f"{out[-1].name}.kept")
-    console = Console(stderr=True)
-    columns = *Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("translating", total=len(sources))
+    kept, kept_back = (out[-1].with_name(f"{out[-1].name}.{end}") for end in ("kept", "back"))
+    with _progress("translating", len(sources)) as progress:
         targets = translated(
             translator,
             sources,
             kept,
             references=references,
             nearest=nearest,
-            progress=lambda num_done: bar.advance(task, num_done),
+            progress=progress,
             **{name: value for name, value in given.items() if value is not None},
         )
     pairs = [Example(s, t) for s, t in zip(sources, targets, strict=True) if t is not None]
-    originals = map(Example, sources, references) if with_original else ()
-    count = write_pairs(out, [*originals, *pairs], force=True)
-    kept.unlink()
-    files = ", ".join(map(str, out))
-    print(f"{files}: {count:,} pairs, {len(pairs):,} of them translated by the teacher")
     if len(pairs) < len(sources):
         warn(f"{len(sources) - len(pairs):,} sources were left out: too long, or no translation")
+    if back is not None:
+        pairs = _returning(pairs, load(back, device=device, warn=warn), agreement, kept_back)
+    originals = map(Example, sources, references) if with_original else ()
+    count = write_pairs(out, [*originals, *pairs], force=True)
+    for done in (kept, kept_back):
+        done.unlink(missing_ok=True)
+    files = ", ".join(map(str, out))
+    print(f"{files}: {count:,} pairs, {len(pairs):,} of them translated by the teacher")
+
+
+def _returning(
+    pairs: "list[Example]", back: "Translator", agreement: float, kept: Path
+) -> "list[Example]":
+    """The pairs whose translations come back as they were, or nearly so."""
+    from regard.distillation import round_trips
+
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    with _progress("translating back", len(pairs)) as progress:
+        scores = round_trips(back, sources, targets, kept, progress=progress)
+    found = [pair for pair, score in zip(pairs, scores, strict=True) if score >= agreement]
+    warn(f"{len(pairs) - len(found):,} sources were left out: they came back changed too much")
+    return found
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, to be told how many more are done."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = *Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda num_done: bar.advance(task, num_done)
 
 
 def _read(corpus: tuple[Path, ...], *, needs_target: bool) -> tuple[list[str], list[str]]:
@@ -91,7 +130,8 @@ def _read(corpus: tuple[Path, ...], *, needs_target: bool) -> tuple[list[str], l
     if len(corpus) == 1 and not is_table:
         if needs_target:
             raise ConfigError("--nearest and --with-original need references; name their file too")
-        sources, references = [line for line in read_lines(corpus[0]) if line], []
+        # Each once: what a file of pairs repeats has another translation there, this has not.
+        sources, references = list(dict.fromkeys(filter(None, read_lines(corpus[0])))), []
     else:
         pairs = list(read_pairs(corpus))
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
