@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bars import draw_bars
 from workers import (
     Measurement,
     Spread,
@@ -257,26 +258,12 @@ def show(report: dict[str, Any]) -> None:
 
 
 def draw(report: dict[str, Any], path: Path) -> None:
-    """Bars of tokens a second, a panel for every model and search."""
-    import matplotlib.pyplot as plt
-
+    """A panel for every model and search."""
     rows = [row for row in report["rows"] if row["mode"] == "decode"] or report["rows"]
-    panels = sorted({(row["config"], row["search"]) for row in rows})
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(3.2 * len(panels), 3.0), layout="constrained", squeeze=False
-    )
-    for axis, (config, search) in zip(axes[0], panels, strict=True):
-        bars = [row for row in rows if (row["config"], row["search"]) == (config, search)]
-        medians = [row["tokens_per_second"]["median"] for row in bars]
-        colours = ["#c2410c" if row["system"].startswith("regard") else "#94a3b8" for row in bars]
-        axis.barh([row["system"] for row in bars], medians, color=colours)
-        axis.invert_yaxis()
-        axis.set_title(f"{config}, {search}")
-        axis.set_xlabel("tokens a second")
-        axis.spines[["top", "right"]].set_visible(False)
-        if axis is not axes[0][0]:
-            axis.set_yticklabels([])
-    figure.savefig(path, dpi=150)
+    panels: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: (row["config"], row["search"])):
+        panels.setdefault(f"{row['config']}, {row['search']}", []).append(row)
+    draw_bars(panels, path, unit="tokens a second")
 
 
 if __name__ == "__main__":

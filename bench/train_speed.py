@@ -16,6 +16,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+from bars import draw_bars
 from workers import (
     Measurement,
     Spread,
@@ -194,29 +195,12 @@ def show(report: dict[str, Any]) -> None:
 
 
 def draw(report: dict[str, Any], path: Path) -> None:
-    """Bars of tokens a second, a panel a configuration."""
-    import matplotlib.pyplot as plt
-
-    configs = list(report["gemm_share"])
-    figure, panels = plt.subplots(
-        1, len(configs), figsize=(3.4 * len(configs), 3.2), layout="constrained", squeeze=False
-    )
-    for panel, config in zip(panels[0], configs, strict=True):
-        rows = [row for row in report["rows"] if row["config"] == config]
-        medians = [row["tokens_per_second"]["median"] for row in rows]
-        around = [
-            [m - row["tokens_per_second"]["low"] for m, row in zip(medians, rows, strict=True)],
-            [row["tokens_per_second"]["high"] - m for m, row in zip(medians, rows, strict=True)],
-        ]
-        colours = ["#c2410c" if row["system"] == "regard" else "#94a3b8" for row in rows]
-        panel.barh([row["system"] for row in rows], medians, xerr=around, color=colours)
-        panel.invert_yaxis()
-        panel.set_title(config)
-        panel.set_xlabel("target tokens a second")
-        panel.spines[["top", "right"]].set_visible(False)
-        if panel is not panels[0][0]:
-            panel.set_yticklabels([])
-    figure.savefig(path, dpi=150)
+    """A panel a configuration."""
+    panels = {
+        config: [row for row in report["rows"] if row["config"] == config]
+        for config in report["gemm_share"]
+    }
+    draw_bars(panels, path, unit="target tokens a second")
 
 
 if __name__ == "__main__":
