@@ -1,9 +1,6 @@
 """What a notebook uses."""
 
 import json
-import os
-import pickle
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,32 +9,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors.torch import load as parse
 
 import regard
 from regard.api import Translator, load
-from regard.build import create_run, open_run
+from regard.build import create_run
 from regard.decoding.trace import START, Node
-from regard.errors import ConfigError, ModelFileError
+from regard.errors import ConfigError
 from regard.lens.capture import capture
-from regard.loading import choose_checkpoint
-from regard.sealed import sealing
 from regard.text.config import TextConfig
-from regard.train.checkpoint import WEIGHTS, save_weights
-from regard.train.progress import Scores
 from tests.little_corpus import little_run, sentences, write_corpus
 
 SENTENCE = "Jane visite l'Afrique en septembre."
 OTHERS = [source for source, _ in sentences()[::17]]
-
-
-def reseal(folder: Path, name: str, content: bytes) -> None:
-    """Replace a file, with a manifest that is true of the new content."""
-    files = {f.name: f.read_bytes() for f in folder.iterdir() if f.name != "manifest.json"}
-    shutil.rmtree(folder)
-    with sealing(folder) as temporary:
-        for each, old in files.items():
-            (temporary / each).write_bytes(content if each == name else old)
 
 
 # ------------------------------------------------------------------------------ translating
@@ -259,107 +242,6 @@ def test_members_that_cut_text_differently_are_refused(trained_run: Path, tmp_pa
     )
     with pytest.raises(ConfigError, match="cut text differently; the members of an ensemble need"):
         load([trained_run, other.folder])
-
-
-# ------------------------------------------------------------------------------ which weights
-
-
-def with_scores(run: Path, folder: str, scores: Scores) -> None:
-    """Give a checkpoint other scores."""
-    path = run / folder
-    weights = {f.name: f.read_bytes() for f in path.iterdir()}
-    shutil.rmtree(path)
-    save_weights(path, parse(weights[WEIGHTS]), scores)
-
-
-@pytest.mark.parametrize(("best", "averaged", "chosen"), [(1.0, 2.0, "best"), (2.0, 1.0, "averag")])
-def test_the_better_of_best_and_averaged_is_taken(
-    copied_run: Path, best: float, averaged: float, chosen: str
-) -> None:
-    with_scores(copied_run, "best-60", Scores(60, best, 0.0))
-    with_scores(copied_run, "averaged-60", Scores(60, averaged, 99.0))
-    assert choose_checkpoint(open_run(copied_run)).name.startswith(chosen)
-
-
-@pytest.mark.parametrize(
-    ("name", "folder"),
-    [("best", "best-60"), ("averaged", "averaged-60"), ("last", "step-60"), ("step-40", "step-40")],
-)
-def test_a_checkpoint_can_be_named(trained_run: Path, name: str, folder: str) -> None:
-    assert choose_checkpoint(open_run(trained_run), name).name == folder
-
-
-def test_without_best_and_averaged_the_last_is_taken(copied_run: Path) -> None:
-    shutil.rmtree(copied_run / "best-60")
-    shutil.rmtree(copied_run / "averaged-60")
-    assert choose_checkpoint(open_run(copied_run)).name == "step-60"
-
-
-@pytest.mark.parametrize("name", ["step-7", "../copy/step-60", ".", "tokeniser", "step-60/", ""])
-def test_an_unknown_checkpoint_is_answered_with_the_known(copied_run: Path, name: str) -> None:
-    with pytest.raises(ModelFileError) as caught:
-        choose_checkpoint(open_run(copied_run), name)
-    assert str(caught.value) == (
-        f"{copied_run}: no checkpoint {name}; there are: "
-        "best-60, averaged-60, step-20, step-40, step-60"
-    )
-
-
-def test_a_run_without_weights_is_one_line(tmp_path: Path, corpus: tuple[Path, Path]) -> None:
-    create_run(tmp_path / "run", little_run(corpus))
-    with pytest.raises(ModelFileError, match="no trained weights; `regard train --resume` goes on"):
-        load(tmp_path / "run")
-
-
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-
-
-def test_damaged_weights_are_named_and_passed_over(copied_run: Path) -> None:
-    for name in ("best-60", "averaged-60", "step-60"):
-        flip(copied_run / name / WEIGHTS)
-    warnings: list[str] = []
-    load(copied_run, device="cpu", warn=warnings.append)
-    assert len(warnings) == 3
-    assert all(f"{WEIGHTS} is damaged" in line for line in warnings)
-    assert warnings[-1].endswith("continuing from step-40")
-
-
-def test_damaged_weights_asked_for_by_name_are_refused(copied_run: Path) -> None:
-    flip(copied_run / "step-60" / WEIGHTS)
-    with pytest.raises(ModelFileError, match=f"step-60: {WEIGHTS} is damaged"):
-        load(copied_run, checkpoint="step-60")
-
-
-# ------------------------------------------------------------------------------ hostile files
-
-
-class Bomb:
-    """Unpickling it makes a folder."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.place),)
-
-
-def test_a_pickle_is_refused_and_nothing_of_it_runs(copied_run: Path, tmp_path: Path) -> None:
-    reseal(copied_run / "best-60", WEIGHTS, pickle.dumps(Bomb(tmp_path / "exploded")))
-    with pytest.raises(ModelFileError, match="not a readable safetensors file"):
-        load(copied_run, checkpoint="best")
-    assert not (tmp_path / "exploded").exists()
-
-
-def test_weights_that_do_not_fit_the_run_file_are_named(trained_run: Path, tmp_path: Path) -> None:
-    run = open_run(trained_run)
-    model = replace(run.config.model, d_model=16)
-    other = create_run(tmp_path / "other", replace(run.config, model=model), run.tokenisers)
-    shutil.copytree(trained_run / "best-60", other.folder / "best-60")
-    with pytest.raises(ModelFileError, match=r"has shape \[32\], run.toml describes \[16\]"):
-        load(other.folder)
 
 
 # ------------------------------------------------------------------------------ step by step

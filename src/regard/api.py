@@ -1,7 +1,6 @@
 """What a notebook uses: `regard.load(folder).translate([...])`."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, overload
@@ -13,14 +12,12 @@ from regard.config import changed
 from regard.decoding.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.request import Request, Specials, always
-from regard.decoding.search import decode_batch, draws_of, requests
-from regard.decoding.shortlist import Shortlist, decode_narrowly
+from regard.decoding.search import requests
+from regard.decoding.shortlist import Shortlist
 from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
 from regard.decoding.trace import Tell, Tracer
-from regard.decoding.workers import Workers
 from regard.errors import ConfigError
-from regard.lens.capture import Capture, capture
-from regard.lens.coverage import rank_by_coverage
+from regard.lens.capture import Capture
 from regard.lens.record import AttentionRecord, mean_cross, record_of
 from regard.lens.unknown import replace_unknown
 from regard.lens.words import Alignment, align_words
@@ -28,6 +25,7 @@ from regard.loading import check_can_quantise, choose_checkpoint, load_model
 from regard.machine import choose_device
 from regard.models.interface import Seq2Seq
 from regard.nn.int8 import quantise_model
+from regard.searching import Searcher
 from regard.text.encoded import Encoded
 from regard.text.long import cut_long
 from regard.text.normal import without_controls
@@ -37,9 +35,6 @@ from regard.train.checkpoint import is_int8
 from regard.translation import Candidate, Plan, SentenceTranslation, Translation
 
 Progress = Callable[[int], None]
-Watched = tuple[Hypothesis, list[Capture]]
-"""A hypothesis, and what each model looked at when it was found, if it was watched."""
-Crew = Workers[tuple[Request, DecodingConfig], list[list[Watched]]]
 
 
 class Translator:
@@ -75,12 +70,11 @@ class Translator:
         self.target_language = target_language
         self.max_pieces = max_pieces
         self.max_positions = max_positions
-        self.shortlist = shortlist
-        self._crew: Crew | None = None
         steppers: list[Stepper] = [ModelStepper(model) for model in self.models]
-        self._stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
+        stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
         target = tokenisers.target
-        self._specials = Specials(target.pad, target.bos, target.eos)
+        specials = Specials(target.pad, target.bos, target.eos)
+        self.searcher = Searcher(stepper, self.models, specials, shortlist)
 
     @overload
     def translate(self, texts: str, **options: Any) -> Translation: ...
@@ -158,7 +152,7 @@ class Translator:
             The sentences of a batch, by their number in `sources`.
         """
         yield from self._sentences(
-            self._stepper,
+            self.searcher,
             sources,
             config,
             self.forced(prefix),
@@ -194,8 +188,10 @@ class Translator:
             What `sentences` gives without alignment; nothing if nobody waited from the start.
         """
         forced = self.forced(prefix)
-        tracer = Tracer(self._stepper, self._specials, tell, prefix=forced, num_rivals=num_rivals)
-        for found in self._sentences(tracer, [source], config, forced, False, False, is_wanted):
+        stepper, specials = self.searcher.stepper, self.searcher.specials
+        tracer = Tracer(stepper, specials, tell, prefix=forced, num_rivals=num_rivals)
+        searcher = Searcher(tracer, self.models, specials)
+        for found in self._sentences(searcher, [source], config, forced, False, False, is_wanted):
             tell(tuple(tracer.end(each.target.ids) for each in found[0].candidates))
             return found[0]
         return None
@@ -216,7 +212,7 @@ class Translator:
 
     def _sentences(
         self,
-        stepper: Stepper,
+        searcher: Searcher,
         sources: Sequence[Encoded],
         config: DecodingConfig,
         forced: Sequence[int],
@@ -235,14 +231,16 @@ class Translator:
             self._within(request)
             for request in requests(
                 [source.ids for source in sources],
-                self._specials,
+                searcher.specials,
                 config,
                 prefixes=[forced] * len(sources),
                 device=self.models[0].output.weight.device,
                 is_wanted=is_wanted,
             )
         ]
-        for request, results in self._results(stepper, asked, config, align or attention, workers):
+        for request, results in searcher.results(
+            asked, config, is_watched=align or attention, workers=workers
+        ):
             found: dict[int, SentenceTranslation] = {}
             for place, number in enumerate(request.numbers):
                 source = sources[number]
@@ -262,57 +260,6 @@ class Translator:
                 )
             yield found
 
-    def _results(
-        self,
-        stepper: Stepper,
-        asked: Sequence[Request],
-        config: DecodingConfig,
-        is_watched: bool,
-        workers: int,
-    ) -> Iterator[tuple[Request, list[list[Watched]]]]:
-        """What became of each request, in the order in which they are done."""
-        if workers == 1 or len(asked) == 1:
-            for request in asked:
-                yield request, self._decode(stepper, request, config, is_watched)
-            return
-        tasks = [(request, config) for request in asked]
-        for number, results in self.crew(workers).results(tasks):
-            yield asked[number], results
-
-    def crew(self, number: int) -> "Crew":
-        """Workers that decode for this translator, kept for the next job."""
-        if self._crew is None or self._crew.number != number:
-            if self._crew is not None:
-                self._crew.close()
-            self._stepper.prepare()
-            self._crew = Workers(lambda task: self._decode(self._stepper, *task, False), number)
-        return self._crew
-
-    def _decode(
-        self, stepper: Stepper, request: Request, config: DecodingConfig, is_watched: bool
-    ) -> list[list[Watched]]:
-        """For each sentence its hypotheses, best first, and what the models looked at.
-
-        Several samples are drawn one after the other, each watched for itself. Coverage ranks
-        everything a search kept.
-        """
-        has_coverage = config.coverage > 0 and not config.sample
-        is_watched = is_watched or has_coverage or config.replace_unknown
-        lengths = request.source_mask.sum(1).tolist()
-        search = replace(config, n_best=config.beam) if has_coverage else config
-        found: list[list[Watched]] = [[] for _ in request.numbers]
-        for draw in draws_of(search):
-            with ExitStack() as stack:
-                watched = self.models if is_watched else []
-                seen = [stack.enter_context(capture(model)) for model in watched]
-                results = self._search(stepper, request, draw)
-            for place, hypotheses in enumerate(results):
-                if has_coverage:
-                    ranked = rank_by_coverage(hypotheses, seen, lengths[place], config.coverage)
-                    hypotheses = ranked[: config.n_best]
-                found[place] += [(hypothesis, seen) for hypothesis in hypotheses]
-        return [sorted(each, key=lambda pair: -pair[0].score) for each in found]
-
     def _spell(
         self,
         hypothesis: Hypothesis,
@@ -327,13 +274,6 @@ class Translator:
             return spelled
         weights = mean_cross(seen, hypothesis, len(source.ids) + 1)
         return replace_unknown(spelled, source, weights, target.unk)
-
-    def _search(
-        self, stepper: Stepper, request: Request, config: DecodingConfig
-    ) -> list[list[Hypothesis]]:
-        if self.shortlist is None or isinstance(stepper, Tracer):
-            return decode_batch(stepper, request, self._specials, config)
-        return decode_narrowly(stepper, request, self._specials, config, self.shortlist)
 
     def _record(
         self, seen: Capture, best: Hypothesis, place: int, source: Encoded, target: Encoded

@@ -17,9 +17,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from regard.api import Translator
+from regard.serve.answers import RoadAnswer
 from regard.serve.app import API_VERSION
 from regard.serve.limits import Limits
-from regard.serve.schema import RoadAnswer
 from tests.serve.running import Running, running
 
 # The server's thread draws random numbers while hypothesis does.

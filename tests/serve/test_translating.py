@@ -187,7 +187,7 @@ def test_whose_fault_it_is_decides_what_is_told(
     def fail(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr(translator._stepper, "step", fail)
+    monkeypatch.setattr(translator.searcher.stepper, "step", fail)
     with running({"mine": translator}) as server:
         plain = server.post("/translate", q=SENTENCE)
         assert plain.status == (400 if message != OUR_FAULT else 500)

@@ -11,6 +11,7 @@ import pytest
 from regard.api import Translator
 from regard.decoding.stepper import Stepper
 from regard.errors import ConfigError
+from regard.searching import Searcher
 from regard.serve.job import Job, Options, Teller
 from regard.serve.limits import Limits
 from regard.serve.refusal import Refusal
@@ -158,8 +159,8 @@ def test_a_running_batch_drops_who_leaves(gate: Gate, teller: Teller | None) -> 
     """The model would write 10,000 pieces; the client leaves after a few."""
     gate.open.set()
     gate.decoding = replace(gate.decoding, max_extra=10_000)
-    stepper = Endless(gate._stepper, gate.tokenisers.target.eos)
-    gate._stepper = stepper
+    stepper = Endless(gate.searcher.stepper, gate.tokenisers.target.eos)
+    gate.searcher = Searcher(stepper, gate.models, gate.searcher.specials)
     with working(gate) as worker:
         leaving, staying = Job(TEXTS[:1], GREEDY, teller), Job([""], GREEDY)
         worker.submit(leaving)
@@ -189,7 +190,7 @@ def test_a_failing_model_fails_its_batch_and_not_the_worker(
 ) -> None:
     with working(translator) as worker:
         with monkeypatch.context() as broken:
-            broken.setattr(translator._stepper, "step", lambda *_: 1 / 0)
+            broken.setattr(translator.searcher.stepper, "step", lambda *_: 1 / 0)
             for teller in (None, Teller(lambda *_: None, lambda *_: None, 3)):
                 job = Job(TEXTS[:1], GREEDY, teller)
                 worker.submit(job)

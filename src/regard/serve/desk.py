@@ -10,12 +10,13 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from regard.errors import ConfigError
+from regard.serve.answers import Detection
 from regard.serve.guard import FACTS
 from regard.serve.job import Answer, Job, Options
 from regard.serve.keys import Keys
 from regard.serve.limits import Limits
 from regard.serve.refusal import Refusal, busy, left
-from regard.serve.schema import Detection, OneText, TranslateRequest
+from regard.serve.requests import OneText, TranslateRequest
 from regard.serve.shelf import Served, Shelf
 
 Result = TypeVar("Result")

@@ -13,18 +13,17 @@ from regard.lens import ideas
 from regard.lens.contexts import word_in_contexts
 from regard.lens.wire import words_to_wire
 from regard.road.result import read_report
+from regard.serve.answers import RoadAnswer, refusals
 from regard.serve.body import JSON, body_schema, read_body
 from regard.serve.desk import Desk
 from regard.serve.job import Job
 from regard.serve.refusal import Refusal, busy
-from regard.serve.schema import (
+from regard.serve.requests import (
     ByHandRequest,
     ContextsRequest,
     HeadsRequest,
     MasksRequest,
-    RoadAnswer,
     WeatherRequest,
-    refusals,
 )
 from regard.serve.shelf import AUTO, Shelf
 

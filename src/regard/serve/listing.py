@@ -4,13 +4,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from regard import __version__
-from regard.serve.body import body_schema, read_body
-from regard.serve.desk import Desk
-from regard.serve.languages import language_name
-from regard.serve.metrics import CONTENT_TYPE, Metrics
-from regard.serve.schema import (
+from regard.serve.answers import (
     Detection,
-    DetectRequest,
     HealthAnswer,
     LanguageAnswer,
     ModelAnswer,
@@ -19,6 +14,11 @@ from regard.serve.schema import (
     SettingsLanguages,
     refusals,
 )
+from regard.serve.body import body_schema, read_body
+from regard.serve.desk import Desk
+from regard.serve.languages import language_name
+from regard.serve.metrics import CONTENT_TYPE, Metrics
+from regard.serve.requests import DetectRequest
 from regard.text.detect import detect
 
 

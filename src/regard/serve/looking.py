@@ -6,11 +6,12 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from regard.lens.html import html_page
+from regard.serve.answers import AttendAnswer, AttendedSentence, refusals
 from regard.serve.body import body_schema, read_body
 from regard.serve.desk import Desk
 from regard.serve.job import Answer, Job
 from regard.serve.refusal import Refusal
-from regard.serve.schema import AttendAnswer, AttendedSentence, AttendRequest, refusals
+from regard.serve.requests import AttendRequest
 from regard.serve.shelf import Served
 
 # As JSON, a weight takes twenty characters.

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
 from regard.errors import ModelFileError
+from regard.serve.answers import RunAnswer, refusals
 from regard.serve.desk import Desk
 from regard.serve.refusal import Refusal
-from regard.serve.schema import RunAnswer, refusals
 from regard.train.history import read_history
 
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from pydantic import BaseModel
 
 from regard.decoding.trace import START, Node
+from regard.serve.answers import Ending, NodeEvent, RivalEvent, SentenceEvent, StepEvent
 from regard.serve.job import Teller
-from regard.serve.schema import Ending, NodeEvent, RivalEvent, SentenceEvent, StepEvent
 from regard.text.tokeniser import Tokeniser
 from regard.translation import SentenceTranslation
 

@@ -8,21 +8,14 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from regard.errors import ConfigError
+from regard.serve.answers import Detail, ErrorAnswer, Sentence, TranslateAnswer, refusals
 from regard.serve.body import body_schema, read_body
 from regard.serve.desk import Desk
 from regard.serve.job import Answer, Job
 from regard.serve.logs import LOGGER
 from regard.serve.markup import Markup, Plain
 from regard.serve.refusal import OUR_FAULT, Refusal
-from regard.serve.schema import (
-    Detail,
-    ErrorAnswer,
-    Sentence,
-    StreamRequest,
-    TranslateAnswer,
-    TranslateRequest,
-    refusals,
-)
+from regard.serve.requests import StreamRequest, TranslateRequest
 from regard.serve.stream import CONTENT_TYPE, EVENT_SCHEMA, Narration, encode_event
 
 _EXAMPLE = """event: step
