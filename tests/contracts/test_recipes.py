@@ -1,4 +1,4 @@
-"""Every recipe trains, with the command that its header prints, on a corpus of ours."""
+"""Every recipe trains, with the commands that its header prints, on a corpus of ours."""
 
 import shlex
 from pathlib import Path
@@ -22,14 +22,52 @@ SHORT = [
         "train.steps=2",
         "train.validate_bleu=false",
         "train.device=cpu",
+        "train.precision=fp32",
     )
 ]
 
 
 def printed(recipe: Path) -> list[list[str]]:
     """The commands of a recipe's header."""
-    lines = [line.removeprefix("#   ") for line in recipe.read_text("utf-8").splitlines()]
-    return [shlex.split(line)[1:] for line in lines if line.startswith("regard ")]
+    lines = [line for line in recipe.read_text("utf-8").splitlines() if line.startswith("#   ")]
+    text = "\n".join(line.removeprefix("#   ") for line in lines).replace("\\\n", " ")
+    return [shlex.split(line) for line in text.splitlines()]
+
+
+def needed(recipe: Path) -> list[Path]:
+    """A recipe, after those whose runs it begins with."""
+    words = {word for command in printed(recipe) for word in command}
+    before = [other for other in RECIPES if f"runs/{other.stem}" in words]
+    return [*before, recipe]
+
+
+def get(pair: str, folder: Path) -> None:
+    """What `regard data get` would write, of our own sentences; other ones for German."""
+    folder.mkdir(parents=True, exist_ok=True)
+    beginning = "So " if pair == "en-de" else ""
+    for language in pair.split("-"):
+        side = int(language != "fr")
+        for split, some in (("train", slice(None)), ("valid", slice(20)), ("test", slice(20))):
+            lines = "".join(f"{beginning}{each[side]}\n" for each in sentences()[some])
+            (folder / f"{split}.{language}").write_text(lines, "utf-8")
+
+
+def run(command: list[str]) -> None:
+    match command:
+        case ["regard", "data", "get", _, "--pair", pair, "--out", folder]:
+            get(pair, Path(folder))
+        case ["regard", "data", "make", *words]:
+            assert main(["data", "make", *words, "--size", "400"]) == 0
+        case ["regard", "verify-resume", *_]:
+            pass  # a page of docs/ prints it too, and its test runs it
+        case ["regard", "train", *words]:
+            assert main(["train", *words, *SHORT]) == 0
+        case ["regard", *words]:
+            assert main(words) == 0
+        case ["cat", *files, ">", joined]:
+            Path(joined).write_bytes(b"".join(Path(file).read_bytes() for file in files))
+        case _:
+            pytest.fail(f"a recipe prints {shlex.join(command)}")
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: str(recipe.stem))
@@ -38,20 +76,10 @@ def test_a_recipe_trains_as_printed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "recipes").mkdir()
-    (tmp_path / "recipes" / recipe.name).write_bytes(recipe.read_bytes())
-    config = read_config(recipe)
-    for files in (config.data.train, config.data.valid):
-        for side, path in enumerate(map(Path, files)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(f"{pair[side]}\n" for pair in sentences()), "utf-8")
-    (train,) = [words for words in printed(recipe) if words[0] == "train"]
-    assert main([*train, *SHORT]) == 0
+    for each in needed(recipe):
+        (tmp_path / "recipes" / each.name).write_bytes(each.read_bytes())
+        for command in printed(each):
+            run(command)
     assert (tmp_path / "runs" / recipe.stem / "step-2").is_dir()
-
-
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: str(recipe.stem))
-def test_a_recipe_says_how_to_get_its_data(recipe: Path) -> None:
     config = read_config(recipe)
-    (data,) = [words for words in printed(recipe) if words[0] == "data"]
-    place = data[data.index("--out") + 1]
-    assert {str(Path(path).parent) for path in config.data.train} == {place}
+    assert all(Path(path).is_file() for path in (*config.data.train, *config.data.valid))
