@@ -3,6 +3,7 @@
     python bench/decode_speed.py                                  # random weights; half an hour
     python bench/decode_speed.py --config tiny --search beam4     # two minutes
     python bench/decode_speed.py --model runs/mine --file data/phrasebook/test.fr
+    python bench/decode_speed.py --model runs/mine --file … --shortlist mine.shortlist
     python bench/decode_speed.py --json > results/decode_speed.json
 
 Weights are exported by `regard.convert`, sentences are given as ids. Random models decode 20
@@ -33,6 +34,13 @@ from workers import (
 
 CONFIGS = ("tiny", "small", "base")
 SYSTEMS = ("regard", "regard_int8", "transformers", "ctranslate2", "ctranslate2_int8")
+NARROW = "regard_shortlist"  # in 8-bit integers
+BESIDE = {
+    "transformers": ("regard",),
+    "ctranslate2": ("regard",),
+    "ctranslate2_int8": ("regard_int8", NARROW),
+}
+"""Which of ours is compared with whom."""
 BEAMS = {"greedy": 1, "beam4": 4}
 MODES = ("decode", "latency")
 # Sentences of a round: a second or more of the faster systems.
@@ -79,6 +87,7 @@ def main() -> None:
     parser.add_argument("--system", action="append", choices=SYSTEMS, help="again for more")
     parser.add_argument("--model", type=Path, help="a trained run folder instead")
     parser.add_argument("--file", type=Path, help="the sentences for --model")
+    parser.add_argument("--shortlist", type=Path, help="of --model: another system")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--no-sweep", action="store_true", help="the first settings of each system")
     add_delivery(parser)
@@ -90,6 +99,8 @@ def main() -> None:
         return
     if (options.model is None) != (options.file is None):
         parser.error("--model and --file go together")
+    if options.shortlist and not options.model:
+        parser.error("--shortlist goes with --model")
     deliver(measure(options), options, show, draw)
 
 
@@ -147,7 +158,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Let all systems decode with every model; medians and ratios."""
     rows: list[Row] = []
     configs = [options.model.name] if options.model else options.config or CONFIGS
-    systems = options.system or SYSTEMS
+    systems = (*(options.system or SYSTEMS), *([NARROW] if options.shortlist else []))
     sweep = "first" if options.no_sweep else "sweep"
     with tempfile.TemporaryDirectory() as place:
         for config in configs:
@@ -175,7 +186,7 @@ def make_stage(config: str, stage: Path, options: argparse.Namespace) -> None:
     from decode_systems import stage_random, stage_trained
 
     if options.model:
-        stage_trained(options.model, options.file, stage)
+        stage_trained(options.model, options.file, stage, options.shortlist)
     else:
         stage_random(config, NUM_SENTENCES[config], stage)
 
@@ -202,28 +213,22 @@ def ratios(rows: Sequence[Row]) -> dict[str, float]:
     """Ours over theirs, above 1 where we are faster: fp32 beside fp32, int8 beside int8.
 
     `decode.small.beam4.ctranslate2_int8` compares sentences a second, and
-    `latency.small.greedy.ctranslate2` median seconds a sentence.
+    `latency.small.greedy.ctranslate2` median seconds a sentence. What Regard gains by a shortlist
+    ends with `.shortlist`.
     """
     found: dict[str, float] = {}
-    ours = {(r.config, r.search, r.mode, r.system): r for r in rows}
-    for row in rows:
-        if row.system.startswith("regard"):
-            continue
-        mine = ours.get(
-            (
-                row.config,
-                row.search,
-                row.mode,
-                "regard_int8" if row.system.endswith("int8") else "regard",
-            )
-        )
-        if mine is None:
-            continue
-        if row.p50 is not None and mine.p50 is not None:
-            ratio = row.p50 / mine.p50
-        else:
-            ratio = mine.sentences_per_second.median / row.sentences_per_second.median
-        found[f"{row.mode}.{row.config}.{row.search}.{row.system}"] = round(ratio, 3)
+    of = {(row.config, row.search, row.mode, row.system): row for row in rows}
+    for (config, search, mode, system), theirs in of.items():
+        for name in BESIDE.get(system, ()):
+            ours = of.get((config, search, mode, name))
+            if ours is None:
+                continue
+            if theirs.p50 is not None and ours.p50 is not None:
+                ratio = theirs.p50 / ours.p50
+            else:
+                ratio = ours.sentences_per_second.median / theirs.sentences_per_second.median
+            end = ".shortlist" if name == NARROW else ""
+            found[f"{mode}.{config}.{search}.{system}{end}"] = round(ratio, 3)
     return found
 
 

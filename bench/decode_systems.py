@@ -20,11 +20,7 @@ from regard.convert.marian import WEIGHTS, marian_tensors
 from regard.convert.marian_config import CONFIG, config_json
 from regard.convert.parcel import Parcel
 from regard.decoding.config import DecodingConfig
-from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.request import Request, Specials
-from regard.decoding.search import decode, decode_batch, requests
-from regard.decoding.stepper import ModelStepper
-from regard.decoding.workers import Workers
+from regard.decoding.search import requests
 from regard.models.transformer import PRESETS, Transformer
 from regard.text.pair import TokeniserPair
 from regard.text.words import Words
@@ -38,6 +34,7 @@ VOCABULARY = {"tiny": 8000, "small": 8000, "base": 32_000}
 FIXED_LENGTH = 20
 """Steps of a random model, which hardly ever ends a sentence by itself."""
 RUN, MARIAN, CTRANSLATE2, JOB = "run", "marian", "ctranslate2", "job.json"
+SHORTLIST = "shortlist.safetensors"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +103,8 @@ def stage_random(config: str, num_sentences: int, folder: Path, seed: int = 1) -
     _write_job(folder, sources, words, FIXED_LENGTH)
 
 
-def stage_trained(run: Path, file: Path, folder: Path) -> None:
-    """A trained model's own weights, and the sentences of a file."""
+def stage_trained(run: Path, file: Path, folder: Path, shortlist: Path | None) -> None:
+    """A trained model's own weights, the sentences of a file, and its shortlist, if it has one."""
     from regard.build import open_run
     from regard.cli.app import main
 
@@ -116,6 +113,8 @@ def stage_trained(run: Path, file: Path, folder: Path) -> None:
         if main(["convert", str(run), str(folder / place), "--to", form]):
             raise SystemExit(f"{run} cannot be converted")
     (folder / RUN).symlink_to(run.resolve())
+    if shortlist:
+        (folder / SHORTLIST).symlink_to(shortlist.resolve())
     tokeniser = open_run(run).tokenisers.source
     sources = tokeniser.encode_ids(file.read_text("utf-8").splitlines())
     _write_job(folder, sources, tokeniser, None)
@@ -139,37 +138,24 @@ def _write_marian_model(parcel: Parcel, folder: Path) -> None:
 # --------------------------------------------------------------------------------------------------
 
 
-def regard(stage: Path, beam: int, settings: Settings, *, int8: bool = False) -> Decode:
+def regard(
+    stage: Path, beam: int, settings: Settings, *, int8: bool = False, shortlist: bool = False
+) -> Decode:
     """Regard's search and workers as `regard translate` runs them, from ids to ids."""
     from regard.api import load
 
     torch.set_num_threads(settings.threads)
-    job = Job.read(stage)
-    translator = load(stage / RUN, device="cpu", int8=int8)
-    target = translator.tokenisers.target
-    specials = Specials(target.pad, target.bos, target.eos)
-    stepper = ModelStepper(translator.models[0])
-    config = replace(job.decoding(beam), batch_tokens=settings.batch * 32)
-    if settings.workers == 1:
+    narrow = stage / SHORTLIST if shortlist else None
+    searcher = load(stage / RUN, device="cpu", int8=int8, shortlist=narrow).searcher
+    config = replace(Job.read(stage).decoding(beam), batch_tokens=settings.batch * 32)
 
-        def alone(sources: Sequence[Ids]) -> int:
-            return _written(decode(stepper, sources, specials, config))
+    def run(sources: Sequence[Ids]) -> int:
+        asked = list(requests(sources, searcher.specials, config))
+        found = searcher.results(asked, config, is_watched=False, workers=settings.workers)
+        sentences = [hypotheses for _, results in found for hypotheses in results]
+        return sum(len(best.log_probs) for (best, _), *_ in sentences)
 
-        return alone
-    stepper.prepare()
-    workers: Workers[Request, list[list[Hypothesis]]] = Workers(
-        lambda request: decode_batch(stepper, request, specials, config), settings.workers
-    )
-
-    def shared(sources: Sequence[Ids]) -> int:
-        asked = list(requests(sources, specials, config))
-        return sum(_written(found) for _, found in workers.results(asked))
-
-    return shared
-
-
-def _written(found: Sequence[Sequence[Hypothesis]]) -> int:
-    return sum(len(hypotheses[0].log_probs) for hypotheses in found)
+    return run
 
 
 def transformers(stage: Path, beam: int, settings: Settings) -> Decode:
@@ -275,6 +261,9 @@ class System:
 SYSTEMS: dict[str, System] = {
     "regard": System(regard, _one_core_each(64, 32)),
     "regard_int8": System(lambda *a: regard(*a, int8=True), _one_core_each(64, 32)),
+    "regard_shortlist": System(
+        lambda *a: regard(*a, int8=True, shortlist=True), _one_core_each(64, 32)
+    ),
     "transformers": System(
         transformers, [*_one_core_each(32, 64), Settings(threads=2), Settings(batch=128, threads=2)]
     ),

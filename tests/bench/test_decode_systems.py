@@ -3,23 +3,40 @@
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from decode_speed import Row, ratios
-from decode_systems import FIXED_LENGTH, SYSTEMS, VOCABULARY, Job, Settings, stage_random
+from decode_systems import (
+    FIXED_LENGTH,
+    RUN,
+    SHORTLIST,
+    SYSTEMS,
+    VOCABULARY,
+    Job,
+    Settings,
+    stage_random,
+)
+from regard.build import open_run
+from regard.decoding.shortlist import Shortlist
 from regard.models.transformer import PRESETS
 from workers import Spread
 
 NUM_SENTENCES = 5
+VOCABULARY_SIZE = 300
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stage") / "nano"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(VOCABULARY, "nano", 300)
+        patch.setitem(VOCABULARY, "nano", VOCABULARY_SIZE)
         assert "nano" in PRESETS
         stage_random("nano", NUM_SENTENCES, folder)
+    size = VOCABULARY_SIZE
+    every, none = np.arange(size), np.zeros(0, np.int64)
+    fingerprint = open_run(folder / RUN).tokenisers.fingerprint()
+    Shortlist(every, np.zeros(size + 1, np.int64), none, fingerprint).save(folder / SHORTLIST)
     return folder
 
 
@@ -41,9 +58,11 @@ def test_ratios_are_named_after_what_they_compare() -> None:
         return Row("small", "beam4", mode, system, spread, spread, p50, p50, settings, 0)
 
     rows = [row("regard", 6.0), row("regard_int8", 9.0), row("ctranslate2", 3.0)]
-    rows += [row("ctranslate2_int8", 6.0), row("regard", 1.0, 0.02), row("ctranslate2", 1.0, 0.03)]
+    rows += [row("regard_shortlist", 12.0), row("ctranslate2_int8", 6.0)]
+    rows += [row("regard", 1.0, 0.02), row("ctranslate2", 1.0, 0.03)]
     assert ratios(rows) == {
         "decode.small.beam4.ctranslate2": 2.0,
         "decode.small.beam4.ctranslate2_int8": 1.5,
+        "decode.small.beam4.ctranslate2_int8.shortlist": 2.0,
         "latency.small.beam4.ctranslate2": 1.5,
     }
