@@ -67,7 +67,7 @@ class Searcher:
 
     def _workers(self, number: int) -> Crew:
         """Workers, kept for the next job."""
-        if self._crew is None or self._crew.number != number:
+        if self._crew is None or not self._crew.is_open or self._crew.number != number:
             if self._crew is not None:
                 self._crew.close()
             self.stepper.prepare()

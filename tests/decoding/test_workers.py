@@ -48,6 +48,28 @@ def test_what_the_work_raises_is_raised(fork: bool) -> None:
     workers.close()
 
 
+def fail_at_zero(number: int) -> int:
+    if number == 0:
+        raise ModelFileError("not 0")
+    time.sleep(0.2)
+    return number
+
+
+@kinds
+@pytest.mark.parametrize("is_failure", [True, False])
+def test_nobody_gets_what_another_left_behind(fork: bool, is_failure: bool) -> None:
+    workers = Workers(fail_at_zero, 2, fork)
+    left = workers.results([0 if is_failure else 1, 2, 3, 4])
+    if is_failure:
+        with pytest.raises(ModelFileError):
+            list(left)
+    else:
+        assert next(left)[1] in (1, 2)
+        left.close()  # type: ignore[attr-defined]
+    assert not workers.is_open
+    workers.close()
+
+
 @pytest.mark.skipif(not CAN_FORK, reason="threads do not die alone")
 def test_a_worker_that_dies_is_told() -> None:
     workers = Workers(os._exit, 1)
@@ -64,8 +86,8 @@ def test_workers_compute_after_torch_has_run_on_several_threads(fork: bool) -> N
     try:
         product = matrix @ matrix
 
-        def shares(number: int) -> bool:
-            return torch.allclose(matrix @ matrix, product, atol=1e-3) and number == number
+        def shares(_: int) -> bool:
+            return torch.allclose(matrix @ matrix, product, atol=1e-3)
 
         workers = Workers(shares, 2, fork)
         assert all(found for _, found in workers.results(range(4)))

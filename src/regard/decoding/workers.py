@@ -26,6 +26,7 @@ Result = TypeVar("Result")
 # macOS has fork, but its own libraries do not survive it.
 CAN_FORK = sys.platform == "linux"
 _MEMORY = "memory"
+_DIED = "a worker died; is there memory enough? Try again with --workers 1"
 
 
 def num_cores() -> int:
@@ -44,6 +45,7 @@ class Workers(Generic[Task, Result]):
 
     Attributes:
         number: how many they are.
+        is_open: whether they take tasks.
 
     Args:
         work: what to do with a task; for processes, tasks and results travel through a pipe.
@@ -53,6 +55,7 @@ class Workers(Generic[Task, Result]):
 
     def __init__(self, work: Callable[[Task], Result], number: int, fork: bool = CAN_FORK) -> None:
         self.number = number
+        self.is_open = True
         self._work = work
         self._processes: list[tuple[Any, Connection]] = []
         self._threads: ThreadPoolExecutor | None = None
@@ -74,14 +77,28 @@ class Workers(Generic[Task, Result]):
     def results(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
         """The result of each task with the task's number, as they come.
 
+        Who leaves before the last result, or is told of a failure, leaves workers behind that are
+        still at it. Their results are nobody's, so they are let go (`is_open`).
+
         Raises:
             RegardError: what the work raised, or that a worker died.
         """
-        if self._threads is not None:
-            futures = [self._threads.submit(self._work, task) for task in tasks]
-            for number, future in enumerate(futures):
-                yield number, future.result()
-            return
+        results = self._of_processes if self._threads is None else self._of_threads
+        is_over = False
+        try:
+            yield from results(tasks)
+            is_over = True
+        finally:
+            if not is_over:
+                self.close()
+
+    def _of_threads(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+        assert self._threads is not None
+        futures = [self._threads.submit(self._work, task) for task in tasks]
+        for number, future in enumerate(futures):
+            yield number, future.result()
+
+    def _of_processes(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
         waiting = list(enumerate(tasks))[::-1]
         busy: dict[Any, int] = {}
         free = [connection for _, connection in self._processes]
@@ -89,7 +106,10 @@ class Workers(Generic[Task, Result]):
             while waiting and free:
                 number, task = waiting.pop()
                 connection = free.pop()
-                connection.send(task)
+                try:
+                    connection.send(task)
+                except BrokenPipeError:
+                    raise RegardError(_DIED) from None
                 busy[connection] = number
             for ready in wait(list(busy)):
                 assert isinstance(ready, Connection)
@@ -110,16 +130,15 @@ class Workers(Generic[Task, Result]):
             process.terminate()
             process.join()
         self._processes = []
+        self.is_open = False
         if self._threads is not None:
-            self._threads.shutdown()
+            self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _receive(self, connection: Connection) -> Result:
         try:
             result = connection.recv()
         except (EOFError, ConnectionResetError):
-            raise RegardError(
-                "a worker died; is there memory enough? Try again with --workers 1"
-            ) from None
+            raise RegardError(_DIED) from None
         if isinstance(result, Exception):
             raise result
         found: Result = result
