@@ -172,6 +172,10 @@ def test_the_last_override_wins_and_the_rest_stays() -> None:
             "[train]\npaper_bleu = true\n[data]\ntarget_language = 'it'",
             "train.paper_bleu = true needs data.target_language, one of cs, de, en, fr; it is 'it'",
         ),
+        (
+            "[train]\nrecompute = true\n[model]\nnorm = 'batch'",
+            'train.recompute = true runs a block twice, and model.norm = "batch"',
+        ),
         ("[text]\nkind = 'words'\nsampling = 0.1", "run.toml: text.sampling = 0.1 needs text.kind"),
         ("[data]\nnoise = 1.5", "data.noise = 1.5: input should be less than or equal to 1"),
         ("[data]\nnoise = 0.1\n[text]\nkind = 'words'", "data.noise = 0.1 needs pieces that spell"),

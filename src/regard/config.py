@@ -83,6 +83,11 @@ class RunConfig:
                 f"train.paper_bleu = true needs data.target_language, one of "
                 f"{', '.join(get_args(Language))}; it is {shown(self.data.target_language)}"
             )
+        if self.train.recompute and getattr(self.model, "norm", "layer") == "batch":
+            raise ConfigError(
+                'train.recompute = true runs a block twice, and model.norm = "batch" would count '
+                'its sentences twice; set model.norm = "layer", or train.recompute = false'
+            )
         if self.train.guided_alignment > 0 and not self.data.alignment:
             raise ConfigError(
                 f"train.guided_alignment = {self.train.guided_alignment} needs data.alignment; "

@@ -4,19 +4,25 @@ import re
 import shlex
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from regard.build import build_trainer, create_run
 from regard.cli.app import main
+from regard.data.noise import SHARES
 from tests.contracts.file_tree import ROOT
 from tests.little_corpus import little_run, sentences, write_corpus
 
 # A server does not end by itself: tests/serve/test_docs_page.py runs the page about it.
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.stem != "serve")
 # What makes a long command short, without changing what it does.
-SHORTER = {"50": "2", "30": "0.0001", "train.steps=60000": "train.steps=3"}
+SHORTER = {
+    ("--steps", "50"): "2",
+    ("--budget", "30"): "0.0001",
+    ("--set", "train.steps=60000"): "train.steps=3",
+}
 SMALLER = {
     ("road", "--corpus"): ["--systems", "dictionary", "bahdanau", "transformer"],
     ("road", "--experiment"): ["--quick", "--systems", "lstm"],
@@ -35,7 +41,8 @@ def commands(page: Path) -> list[list[str]]:
 
 
 def shortened(words: list[str]) -> list[str]:
-    return [SHORTER.get(word, word) for word in words] + SMALLER.get((words[0], words[1]), [])
+    given = [SHORTER.get((before, word), word) for before, word in pairwise(["", *words])]
+    return given + SMALLER.get((words[0], words[1]), [])
 
 
 @pytest.fixture
@@ -107,3 +114,9 @@ def test_every_picture_is_shown_somewhere_and_none_is_missing_or_heavy() -> None
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     assert set().union(*map(pictures, pages)) == there
     assert sum(path.stat().st_size for path in there) < 1_500_000
+
+
+def test_the_shares_of_noise_are_those_of_the_page() -> None:
+    page = (ROOT / "docs" / "low-resource.md").read_text("utf-8")
+    found = re.findall(r"^\| `(\w+)` \|.*\| ([0-9.]+) \|$", page, re.MULTILINE)
+    assert {kind: float(share) for kind, share in found} == SHARES

@@ -190,6 +190,21 @@ def test_noisy_sentences_are_not_aligned(tmp_path: Path) -> None:
     assert num_aligned > len(EXAMPLES) / 4
 
 
+def test_only_renamed_sentences_lose_their_alignment(tmp_path: Path) -> None:
+    pair = tokenisers_of("bytes")
+    store = store_of(pair, tmp_path / "s")
+    num_renamed = num_aligned = 0
+    for batch in Batches(store, pair, batch_tokens=300, seed=0, names=1.0).epoch(0):
+        assert batch.alignment is not None
+        for row, index in enumerate(batch.indices.tolist()):
+            is_renamed = pair.source.decode(batch.source[row].tolist()) != EXAMPLES[index].source
+            is_aligned = bool(batch.alignment[row].any())
+            assert is_aligned == (not is_renamed and bool(EXAMPLES[index].links))
+            num_renamed += is_renamed
+            num_aligned += is_aligned
+    assert num_renamed > 0 and num_aligned > 0
+
+
 def test_a_part_of_a_batch_has_its_part_of_the_alignment(tmp_path: Path) -> None:
     pair = tokenisers_of("bpe")
     batch: Batch = next(

@@ -245,6 +245,17 @@ def test_averaged_is_the_mean_of_the_newest_checkpoints(make_trainer: MakeTraine
     assert recorder(trainer).messages[0].startswith("averaged the last 2 checkpoints: loss ")
 
 
+def test_what_a_training_started_from_is_not_averaged(make_trainer: MakeTrainer) -> None:
+    first = make_trainer(steps=1, average=0)
+    first.train()
+    trainer = make_trainer(steps=6, save_every=3, keep=5, average=5)
+    trainer.start_from(first.run / "step-1")
+    trainer.train()
+    names = [f.name for f in checkpoints(trainer.run)]
+    assert names == ["step-0", "step-3", "step-6"]
+    assert recorder(trainer).messages[0].startswith("averaged the last 2 checkpoints: loss ")
+
+
 def test_averaging_leaves_the_model_as_it_was(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(steps=4, save_every=2, average=2)
     trainer.train()

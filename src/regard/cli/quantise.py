@@ -9,7 +9,7 @@ from regard.cli.progress import warn
 def quantise(
     folder: Path, /, *, out: Path, bits: Literal[8, 16] = 8, checkpoint: str | None = None
 ) -> None:
-    """Write a model again in fewer bits: a quarter of the size, and faster on a CPU.
+    """Write a model again in fewer bits: smaller, and in 8 bits faster on a CPU.
 
     The new folder holds one checkpoint, the one that translations would use. In 8 bits it
     translates as `regard translate --int8` does with the old one; 16 bits are half the size, on

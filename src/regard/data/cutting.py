@@ -96,16 +96,17 @@ class Cutter:
         is_renamed = np.zeros_like(is_noisy)
         if self.names > 0:
             is_renamed = random.random(len(examples)) < self.names
-        places = np.flatnonzero(is_noisy | is_renamed).tolist()
-        pairs = []
-        for i in places:
-            pair = self._pair(examples[i])
+        changed: dict[int, Example] = {}
+        for i in np.flatnonzero(is_noisy | is_renamed).tolist():
+            before = pair = self._pair(examples[i])
             if is_renamed[i]:
                 pair = renamed(pair, dice)
             if is_noisy[i]:
                 # Joined with what is next in an order that is random already.
                 pair = noisy(pair, self._pair(examples[(i + 1) % len(examples)]), dice)
-            pairs.append(pair)
+            if pair != before:
+                changed[i] = pair
+        places, pairs = list(changed), list(changed.values())
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
         source_ids = self.tokenisers.source.encode_ids(sources)
         target_ids = self.tokenisers.target.encode_ids(targets)

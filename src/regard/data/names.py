@@ -6,6 +6,7 @@ copy instead.
 """
 
 import re
+import unicodedata
 from importlib.resources import files
 from random import Random
 
@@ -54,9 +55,9 @@ def another_name(name: str, random: Random) -> str:
 
     It begins with a vowel if the other did: French writes « de Tom », but « d'Anna ».
     """
-    has_vowel = name[0] in VOWELS
+    has_vowel = begins_with_vowel(name)
     if random.random() < 0.5:
-        return random.choice([known for known in KNOWN if (known[0] in VOWELS) == has_vowel])
+        return random.choice([known for known in KNOWN if begins_with_vowel(known) == has_vowel])
     beginning = random.choice(VOWELS)
     if not has_vowel:
         beginning = random.choice(_OPENING) + beginning.lower()
@@ -64,6 +65,11 @@ def another_name(name: str, random: Random) -> str:
         random.choice(_INSIDE) + random.choice(_SOUNDS) for _ in range(random.randint(1, 2))
     ]
     return beginning + "".join(syllables) + random.choice(_ENDS)
+
+
+def begins_with_vowel(name: str) -> bool:
+    """Whether French elides before it: Anna and Émile are said with a vowel, and so is Hélène."""
+    return unicodedata.normalize("NFD", name)[0] in f"{VOWELS}H"
 
 
 def another_number(number: str, random: Random) -> str:

@@ -25,7 +25,7 @@ SHARES: Mapping[Kind, float] = {
     "caps": 0.25,
     "stop": 0.4,
 }
-"""How often each kind befalls a noisy pair, in the order in which they do: capitals come last."""
+"""How often each kind befalls a noisy pair, in this order: capitals after lower case."""
 
 TYPOS = 1 / 6
 """The share of words with a typo in a text that has typos."""

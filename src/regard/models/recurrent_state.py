@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from regard.attention import KeyValue
+from regard.models.rows import Move
 from regard.nn.recurrent import State
 from regard.shapes import Bool, Float, Int, Tensor
 
@@ -41,12 +42,10 @@ class RecurrentState:
 
     def reorder(self, rows: Int[Tensor, "B N"]) -> None:
         """Let rows continue other rows, and drop the sentences that none belongs to."""
-        num_rows, flat = len(self.rows[0]), rows.flatten()
-        self.rows = tuple(each[flat] for each in self.rows)
-        if self.memory is None or self.mask is None:
-            return
-        num_sentences = len(self.mask)
-        sentences = rows[:, 0] // (num_rows // num_sentences)
-        if not torch.equal(sentences, torch.arange(num_sentences, device=rows.device)):
-            self.memory = self.memory.select(sentences)
-            self.mask = self.mask[sentences]
+        num_rows = len(self.rows[0])
+        move = Move.of(rows, num_rows, num_rows if self.mask is None else len(self.mask))
+        if move.rows is not None:
+            self.rows = tuple(each[move.rows] for each in self.rows)
+        if move.sentences is not None and self.memory is not None and self.mask is not None:
+            self.memory = self.memory.select(move.sentences)
+            self.mask = self.mask[move.sentences]

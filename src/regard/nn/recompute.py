@@ -16,7 +16,7 @@ class Recomputing(nn.Module):
     """A stack of blocks that may forget their insides and compute them again on the way back.
 
     Of L blocks only the L inputs are kept instead of everything inside them, for one more
-    forward pass (Chen et al. 2016, section 3). Random numbers are drawn again as they were, so
+    forward pass (Chen et al. 2016, section 4). Random numbers are drawn again as they were, so
     the gradient is the same to the bit.
 
     Attributes:

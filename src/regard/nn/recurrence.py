@@ -119,7 +119,7 @@ class Stack(nn.Module):
     """Layers of one kind, each reading the outputs of the one below.
 
     Dropout falls between layers and never on the way from one step to the next (Zaremba,
-    Sutskever & Vinyals 2014, section 3.1).
+    Sutskever & Vinyals 2014, section 3.2).
     """
 
     def __init__(

@@ -102,7 +102,7 @@ def machine_changes(folder: Path, model: nn.Module) -> list[str]:
 
 def _machine(model: nn.Module) -> dict[str, str | int]:
     device = next(model.parameters()).device.type
-    return fingerprint() | {"device": device, "world_size": 1}
+    return fingerprint() | {"device": device}
 
 
 def save_weights(folder: Path, tensors: dict[str, Tensor], scores: Scores) -> None:
@@ -276,7 +276,7 @@ def prune(run: Path, keep: int, kind: str = "step") -> None:
 
 
 def random_state() -> dict[str, Tensor]:
-    """Where torch's streams of random numbers stand, of every device."""
+    """Where torch's streams of random numbers stand: the CPU's and every CUDA device's."""
     states = {"random/cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         states |= {f"random/cuda{i}": s for i, s in enumerate(torch.cuda.get_rng_state_all())}

@@ -109,7 +109,7 @@ class ConsoleObserver:
 def announce(console: Console, folder: Path, trainer: Trainer) -> None:
     """Say what is about to be trained, and what it will take."""
     config, progress = trainer.config, trainer.progress
-    expected = estimate(trainer.model, trainer.batches, config)
+    expected = estimate(trainer)
     left = expected.seconds * (1 - progress.step / config.steps)
     if config.minutes:
         left = min(left, 60 * config.minutes - progress.seconds)

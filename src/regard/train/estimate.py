@@ -1,18 +1,13 @@
 """What a training will take, measured on a few steps that leave no trace."""
 
-import copy
 import time
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import torch
 
-from regard.data.batching import Batches
 from regard.machine import peak_memory
-from regard.models.interface import Seq2Seq
-from regard.train.config import TrainConfig
-from regard.train.objective import batch_loss
+from regard.train.trainer import Trainer
 
 NUM_BATCHES = 3
 
@@ -30,20 +25,24 @@ class Estimate:
     memory: int
 
 
-def estimate(model: Seq2Seq[Any], batches: Batches, config: TrainConfig) -> Estimate:
-    """Run a copy of the model forwards and backwards on the first few batches.
+def estimate(trainer: Trainer) -> Estimate:
+    """Let a trainer compute the gradients of its first few batches, as it will, and forget them.
 
     The first is not timed. Adam keeps two more numbers a parameter, a moving average one, which
-    are added to the memory. Neither the model nor the random state is touched.
+    are added to the memory. Weights, statistics and the random state are as they were.
     """
-    trial = copy.deepcopy(model).train()
+    model, config = trainer.model, trainer.config
+    before = [buffer.clone() for buffer in model.buffers()]
     elapsed = []
     device = model.output.weight.device
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        for batch in islice(batches.epoch(0), NUM_BATCHES):
+        for batch in islice(trainer.batches.epoch(0), NUM_BATCHES):
             started = time.perf_counter()
-            batch_loss(trial, batch, config.label_smoothing, config.r_drop).smoothed.backward()
+            trainer.learn([batch])
             elapsed.append(time.perf_counter() - started)
+    trainer.optimiser.zero_grad()
+    for buffer, old in zip(model.buffers(), before, strict=True):
+        buffer.copy_(old)
     timed = elapsed[1:] or elapsed
     per_batch = sum(timed) / len(timed)
     kept = (2 + (config.ema > 0)) * 4 * model.num_parameters()

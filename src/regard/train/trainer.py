@@ -165,8 +165,6 @@ class Trainer:
         """Learn from these batches together, as one optimiser step."""
         started = time.perf_counter()
         config, progress = self.config, self.progress
-        # What is sampled for a reward must be what is scored: no dropout then.
-        self.model.train(config.reward == 0)
         rate = learning_rate(
             config.schedule,
             progress.step + 1,
@@ -174,13 +172,7 @@ class Trainer:
             warmup=config.warmup,
             total=config.steps,
         )
-        num_tokens = int(sum(batch.target_mask.sum() for batch in batches))
-        smoothed = nll = 0.0
-        self.optimiser.zero_grad()
-        for batch in batches:
-            batch_smoothed, batch_nll = self._learn(batch, num_tokens)
-            smoothed += batch_smoothed
-            nll += batch_nll
+        num_tokens, smoothed, nll = self.learn(batches)
         norm = self._clip(batches)
         self.optimiser.step(rate)
         progress.step += 1
@@ -199,6 +191,23 @@ class Trainer:
             tokens=num_tokens,
             seconds=seconds,
         )
+
+    def learn(self, batches: Sequence[Batch]) -> tuple[int, float, float]:
+        """Compute the gradients of these batches together.
+
+        Returns:
+            How many tokens they have, and a token's loss, smoothed and not.
+        """
+        # What is sampled for a reward must be what is scored: no dropout then.
+        self.model.train(self.config.reward == 0)
+        num_tokens = int(sum(batch.target_mask.sum() for batch in batches))
+        smoothed = nll = 0.0
+        self.optimiser.zero_grad()
+        for batch in batches:
+            batch_smoothed, batch_nll = self._learn(batch, num_tokens)
+            smoothed += batch_smoothed
+            nll += batch_nll
+        return num_tokens, smoothed, nll
 
     def _learn(self, batch: Batch, num_tokens: int) -> tuple[float, float]:
         """Add the gradient of one batch; return its part of the loss a token."""
@@ -295,7 +304,9 @@ class Trainer:
         """Keep the moving average, or that of the newest checkpoints, beside the best."""
         if self.config.average < 2:
             return
-        folders = intact_checkpoints(self.run)[-self.config.average :]
+        # What a training was started from is none of its own.
+        folders = [folder for folder in intact_checkpoints(self.run) if folder.name != "step-0"]
+        folders = folders[-self.config.average :]
         if len(folders) < 2 and self.averaged is None:
             return
         target = self.run / f"averaged-{self.progress.step}"
