@@ -1,6 +1,7 @@
 """A corpus of a few hundred short sentences, and a run on it that takes seconds."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,17 @@ def write_corpus(folder: Path) -> tuple[Path, Path]:
     for side, path in enumerate(paths):
         path.write_text("".join(f"{pair[side]}\n" for pair in sentences()), "utf-8")
     return paths
+
+
+def turned(config: RunConfig) -> RunConfig:
+    """The same run in the opposite direction."""
+    data = replace(
+        config.data,
+        train=config.data.train[::-1],
+        source_language=config.data.target_language,
+        target_language=config.data.source_language,
+    )
+    return replace(config, data=data)
 
 
 def little_run(corpus: tuple[Path, Path], **train: Any) -> RunConfig:

@@ -45,7 +45,7 @@ def distil(
     progress: Callable[[int], None] = lambda num_done: None,
     **options: Any,
 ) -> list[str | None]:
-    """Translate sources, each taken whole; what was done before an interruption is not done again.
+    """Translate sources, each taken whole; whole chunks done before an interruption are kept.
 
     With `nearest`, of all hypotheses that the beam holds in the end that one is taken which is
     nearest to the reference by sentence BLEU or chrF: sequence-level interpolation (section 3.3).

@@ -8,9 +8,11 @@ import pytest
 
 from regard.api import Translator
 from regard.api import load as loaded
+from regard.build import build_trainer, create_run
 from regard.cli.app import main
 from regard.data.corpus import read_pairs
-from tests.little_corpus import sentences
+from regard.distillation import round_trips
+from tests.little_corpus import little_run, sentences, turned, write_corpus
 
 Printed = pytest.CaptureFixture[str]
 PAIRS = sentences()[::30]
@@ -120,15 +122,37 @@ def test_a_mistake_is_one_line_and_ends_with_2(
     assert errors.count("\n") == 1
 
 
-def test_what_comes_back_changed_is_left_out(capsys: Printed) -> None:
-    assert distil("some.fr --out all.tsv") == 0
-    (first, _), *_ = found = pairs("all.tsv")
-    shutil.copytree("teacher", "returning")
-    assert distil("some.fr --out none.tsv --back returning --agreement 100") == 0
-    assert "7 sources were left out: they came back changed too much" in capsys.readouterr().err
-    assert distil("some.fr --out same.tsv --back returning --agreement 0") == 0
-    assert pairs("same.tsv") == found and first == PAIRS[0][0]
-    assert not list(Path().glob("*.back")) and not list(Path().glob("*.kept"))
+@pytest.fixture
+def returning(desk: Path) -> Path:
+    """A model of the opposite direction."""
+    config = turned(little_run(write_corpus(desk), steps=60))
+    run = create_run(desk / "returning", config)
+    build_trainer(run).train()
+    return run.folder
+
+
+def test_what_comes_back_changed_is_left_out(returning: Path, capsys: Printed) -> None:
+    assert distil("some.fr --out all.tsv --back returning --agreement 0") == 0
+    assert capsys.readouterr().err == ""
+    everything = pairs("all.tsv")
+    assert [source for source, _ in everything] == [source for source, _ in PAIRS]
+    sources, targets = zip(*everything, strict=True)
+    scores = sorted(round_trips(loaded(returning), sources, targets, Path("kept")))
+    assert scores[0] < scores[-1]
+    assert distil(f"some.fr --out near.tsv --back returning --agreement {scores[-1]}") == 0
+    assert 1 <= len(pairs("near.tsv")) < len(everything)
+    assert "sources were left out: they came back changed too much" in capsys.readouterr().err
+    assert not list(Path().glob("*.back")) and not list(Path().glob("*.tsv.kept"))
+
+
+def test_where_nothing_comes_back_the_work_is_kept(
+    returning: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    nothing = [0.0] * len(PAIRS)
+    monkeypatch.setattr("regard.distillation.round_trips", lambda *_, **__: nothing)
+    assert distil("some.fr --out new.tsv --back returning") == 2
+    assert "no translation came back with a chrF of 50" in capsys.readouterr().err
+    assert Path("new.tsv.kept").exists() and not Path("new.tsv").exists()
 
 
 def test_sources_alone_are_translated_once_each() -> None:
@@ -138,6 +162,18 @@ def test_sources_alone_are_translated_once_each() -> None:
     assert [source for source, _ in pairs("new.tsv")] == [source for source, _ in PAIRS[:2]]
 
 
-def test_an_agreement_that_is_no_score_is_refused(capsys: Printed) -> None:
-    assert distil("some.fr --out new.tsv --back teacher --agreement 101") == 2
-    assert "--agreement 101 is no chrF" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--back teacher", "--back teacher translates fr → en; expected en → fr, the opposite"),
+        ("--back teacher --agreement 101", "--agreement 101 is no chrF"),
+        ("--agreement 40", "give a model for that with --back"),
+        ("--back nowhere", "nowhere"),
+    ],
+)
+def test_a_way_back_that_is_none_is_refused_before_anything_is_translated(
+    arguments: str, message: str, capsys: Printed
+) -> None:
+    assert distil(f"some.fr --out new.tsv {arguments}") == 2
+    assert message in capsys.readouterr().err
+    assert not Path("new.tsv.kept").exists()

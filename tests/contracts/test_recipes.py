@@ -62,6 +62,9 @@ def run(command: list[str]) -> None:
             pass  # a page of docs/ prints it too, and its test runs it
         case ["regard", "train", *words]:
             assert main(["train", *words, *SHORT]) == 0
+        case ["regard", "distil", *words, "--agreement", _, "--out", source, target]:
+            # What two steps teach does not come back.
+            assert main(["distil", *words, "--agreement", "0", "--out", source, target]) == 0
         case ["regard", *words]:
             assert main(words) == 0
         case ["cat", *files, ">", joined]:

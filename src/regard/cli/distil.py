@@ -23,7 +23,7 @@ def distil(
     out: Annotated[tuple[Path, ...], Parameter(consume_multiple=True, negative=())],
     nearest: Literal["bleu", "chrf"] | None = None,
     back: Path | None = None,
-    agreement: float = AGREEMENT,
+    agreement: float | None = None,
     with_original: Annotated[bool, Flag] = False,
     checkpoint: str | None = None,
     beam: int | None = None,
@@ -47,7 +47,8 @@ def distil(
             the reference, by sentence BLEU or chrF.
         back: a run folder of the opposite direction: it translates the translations back, and those
             that come back changed too much are left out.
-        agreement: how near to the source they must come back, in chrF from 0 to 100.
+        agreement: how near to the source they must come back, in chrF from 0 to 100; 50 unless
+            given.
         with_original: write the pairs of the corpus too, before the distilled ones.
         checkpoint: best, averaged, last, or a folder's name such as step-500.
         beam: hypotheses kept at each step; 1 is greedy.
@@ -61,6 +62,9 @@ def distil(
     from regard.distillation import distil as translated
     from regard.errors import ConfigError
 
+    if agreement is not None and back is None:
+        raise ConfigError("--agreement is with what comes back; give a model for that with --back")
+    agreement = AGREEMENT if agreement is None else agreement
     if not 0 <= agreement <= 100:
         raise ConfigError(f"--agreement {agreement:g} is no chrF; it takes a number from 0 to 100")
     layout_of(out)
@@ -68,6 +72,7 @@ def distil(
     sources, references = _read(corpus, needs_target=with_original or nearest is not None)
     given = {"beam": beam, "penalty": penalty, "alpha": alpha}
     translator = load(model, checkpoint=checkpoint, device=device, warn=warn)
+    returning = None if back is None else _opposite(translator, back, device)
     kept, kept_back = (out[-1].with_name(f"{out[-1].name}.{end}") for end in ("kept", "back"))
     with _progress("translating", len(sources)) as progress:
         targets = translated(
@@ -82,8 +87,8 @@ def distil(
     pairs = [Example(s, t) for s, t in zip(sources, targets, strict=True) if t is not None]
     if len(pairs) < len(sources):
         warn(f"{len(sources) - len(pairs):,} sources were left out: too long, or no translation")
-    if back is not None:
-        pairs = _returning(pairs, load(back, device=device, warn=warn), agreement, kept_back)
+    if returning is not None:
+        pairs = _returned(pairs, returning, agreement, kept_back)
     originals = map(Example, sources, references) if with_original else ()
     count = write_pairs(out, [*originals, *pairs], force=True)
     for done in (kept, kept_back):
@@ -92,17 +97,39 @@ def distil(
     print(f"{files}: {count:,} pairs, {len(pairs):,} of them translated by the teacher")
 
 
-def _returning(
+def _opposite(translator: "Translator", folder: Path, device: str) -> "Translator":
+    """A model that translates back."""
+    from regard.api import load
+    from regard.errors import ConfigError
+
+    back = load(folder, device=device, warn=warn)
+    there = translator.source_language, translator.target_language
+    if (back.target_language, back.source_language) != there:
+        raise ConfigError(
+            f"--back {folder} translates {back.source_language} → {back.target_language}; expected "
+            f"{there[1]} → {there[0]}, the opposite of --model"
+        )
+    return back
+
+
+def _returned(
     pairs: "list[Example]", back: "Translator", agreement: float, kept: Path
 ) -> "list[Example]":
     """The pairs whose translations come back as they were, or nearly so."""
     from regard.distillation import round_trips
+    from regard.errors import DataError
 
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     with _progress("translating back", len(pairs)) as progress:
         scores = round_trips(back, sources, targets, kept, progress=progress)
     found = [pair for pair, score in zip(pairs, scores, strict=True) if score >= agreement]
-    warn(f"{len(pairs) - len(found):,} sources were left out: they came back changed too much")
+    if not found:
+        raise DataError(
+            f"no translation came back with a chrF of {agreement:g}; the same command with a lower "
+            "--agreement goes on with what is translated"
+        )
+    if len(found) < len(pairs):
+        warn(f"{len(pairs) - len(found):,} sources were left out: they came back changed too much")
     return found
 
 
