@@ -18,7 +18,7 @@ Kind = Literal["join", "typos", "accents", "lower", "caps", "stop"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SHARES: Mapping[Kind, float] = {
-    "join": 0.2,
+    "join": 0.5,
     "typos": 0.3,
     "accents": 0.4,
     "lower": 0.3,
