@@ -114,7 +114,8 @@ def test_tags_stay_and_text_is_translated(server: Running, translator: Translato
         ({"q": "a", "model": "mine\0"}, 404, r"model: 'mine\x00' is not served; there are: mine"),
         ({"q": "a" * 10_001}, 413, "q: 10,001 characters; at most 10,000 at once"),
         ({"q": [""] * 129}, 413, "q: 129 texts; at most 128 at once"),
-        ({"q": "<![x[", "format": "html"}, 400, "q: not HTML: a declaration <![…] makes no"),
+        ({"q": "a", "model": "mine-too"}, 404, "model: 'mine-too' is not served; there are: mine"),
+        ({"q": "a", "model": "min"}, 404, "model: 'min' is not served; there are: mine"),
     ],
 )
 def test_a_refusal_is_one_line(
