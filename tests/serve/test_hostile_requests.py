@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -118,6 +119,27 @@ def test_a_body_that_grows_too_large_is_refused_while_it_arrives(impatient: Runn
     assert is_served(impatient)
 
 
+def test_too_long_a_text_is_refused_before_it_is_cut_into_pieces(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    encode = type(translator.tokenisers.source).encode
+
+    def noting(self: Any, text: str) -> Any:
+        seen.append(len(text))
+        return encode(self, text)
+
+    monkeypatch.setattr(type(translator.tokenisers.source), "encode", noting)
+    long = "a " * 100_000
+    with running({"mine": translator}, limits=Limits(max_body=1_000_000)) as server:
+        for path in ("/translate", "/translate/stream", "/attend", "/detect", "/ideas/heads"):
+            assert server.post(path, q=long).status == 413
+        words = {"first": long, "second": "a", "word": "a"}
+        assert server.post("/ideas/contexts", **words).status == 413
+        assert seen == []
+        assert is_served(server) and seen == [len(SENTENCE)]
+
+
 # ------------------------------------------------------------------------------ slow clients
 
 
@@ -172,13 +194,18 @@ def test_a_second_request_on_a_connection_is_given_as_long(impatient: Running) -
         assert ends(client)
 
 
-def test_a_reader_who_does_not_read_is_cut(impatient: Running) -> None:
-    """A stream of more than the buffers hold; nothing of it is read."""
+def slow_reader(server: Running) -> socket.socket:
+    """A connection that holds little of what is not read."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.settimeout(20)
-    with client:
-        client.connect(impatient.place)
+    client.connect(server.place)
+    return client
+
+
+def test_a_reader_who_does_not_read_is_cut(impatient: Running) -> None:
+    """A stream of more than the buffers hold; nothing of it is read."""
+    with slow_reader(impatient) as client:
         body = json.dumps({"q": " ".join([SENTENCE] * 20), "rivals": 50, "beam": 8}).encode()
         client.sendall(
             b"POST /translate/stream HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -194,6 +221,32 @@ def test_a_reader_who_does_not_read_is_cut(impatient: Running) -> None:
             while chunk := client.recv(65536):
                 content += chunk
         assert b"event: done" not in content
+
+
+def test_a_reader_who_reads_slowly_is_waited_for(impatient: Running) -> None:
+    """Of an answer that is read for several times as long as patience lasts."""
+    with slow_reader(impatient) as client:
+        client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        answer, started = b"", time.monotonic()
+        while chunk := client.recv(2048):
+            answer += chunk
+            if time.monotonic() < started + 4 * PATIENCE:
+                time.sleep(PATIENCE / 10)
+        assert time.monotonic() > started + 3 * PATIENCE
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200")
+    assert json.loads(body) == impatient.get("/openapi.json").json
+
+
+@pytest.mark.parametrize("connection", ["close", "keep-alive"])
+def test_a_reader_who_stops_is_cut(impatient: Running, connection: str) -> None:
+    with slow_reader(impatient) as client:
+        client.sendall(
+            f"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: {connection}\r\n\r\n".encode()
+        )
+        assert client.recv(1) == b"H"
+        until(lambda: not impatient.server.server_state.connections)
+        assert is_served(impatient)
 
 
 def test_a_client_that_leaves_is_counted_and_not_waited_for(translator: Translator) -> None:

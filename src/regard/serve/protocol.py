@@ -15,7 +15,7 @@ class PatientProtocol(H11Protocol):
     uvicorn itself only closes connections that are idle between two requests. Here one is cut
     when a request, headers and body, has not arrived whole `patience` seconds after the
     connection was made or its first byte came, and when as long nothing was taken of an answer
-    that waits to be sent.
+    that waits to be sent. Who reads slowly but steadily is waited for.
     """
 
     limits: Limits
@@ -27,6 +27,7 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # tell us of every byte that waits to be sent
         self._reading = self._cut_later()
 
     def data_received(self, data: bytes) -> None:
@@ -39,17 +40,13 @@ class PatientProtocol(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._writing = self._cut_later()
+        self._watch_reader()
 
     def resume_writing(self) -> None:
         super().resume_writing()
         if self._writing is not None:
             self._writing.cancel()
             self._writing = None
-
-    def timeout_keep_alive_handler(self) -> None:
-        super().timeout_keep_alive_handler()
-        self._cut_later()  # closing waits for what is not sent yet
 
     def connection_lost(self, exc: Exception | None) -> None:
         for timer in (self._reading, self._writing):
@@ -59,6 +56,17 @@ class PatientProtocol(H11Protocol):
 
     def _cut_later(self) -> asyncio.TimerHandle:
         return self.loop.call_later(self.limits.patience, self.transport.abort)
+
+    def _watch_reader(self) -> None:
+        waiting = self.transport.get_write_buffer_size()
+        self._writing = self.loop.call_later(self.limits.patience, self._look_again, waiting)
+
+    def _look_again(self, before: int) -> None:
+        """Go on waiting where less waits to be sent than before."""
+        if self.transport.get_write_buffer_size() < before:
+            self._watch_reader()
+        else:
+            self.transport.abort()
 
 
 def protocol_with(limits: Limits) -> type[PatientProtocol]:
