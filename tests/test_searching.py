@@ -1,7 +1,13 @@
-"""What the workers of a search leave behind is nobody's."""
+"""Who decodes: watched or not, one or several, and none that was left behind."""
+
+from typing import Any
+
+import pytest
 
 from regard.api import Translator
 from regard.config import changed
+from regard.decoding.config import DecodingConfig
+from regard.errors import ConfigError
 from tests.little_corpus import sentences
 
 TEXTS = [source for source, _ in sentences()[::5]]
@@ -16,3 +22,42 @@ def test_a_search_that_was_left_does_not_answer_the_next(translator: Translator)
     expected = [each.text for each in translator.translate(TEXTS[::-1], beam=1, align=False)]
     found = translator.translate(TEXTS[::-1], beam=1, align=False, workers=2, batch_tokens=40)
     assert [each.text for each in found] == expected
+
+
+@pytest.mark.parametrize("number", [0, -1])
+@pytest.mark.parametrize("align", [False, True])
+def test_without_workers_nothing_is_begun(translator: Translator, number: int, align: bool) -> None:
+    with pytest.raises(ConfigError, match=f"^workers = {number}: expected 1 or more$"):
+        translator.translate(TEXTS, align=align, workers=number, batch_tokens=40)
+
+
+@pytest.mark.parametrize(
+    ("options", "is_needed"),
+    [
+        ({}, False),
+        ({"sample": True}, False),
+        ({"coverage": 0.2}, True),
+        ({"coverage": 0.2, "sample": True}, False),
+        ({"replace_unknown": True}, True),
+        ({"replace_unknown": True, "sample": True}, True),
+    ],
+)
+def test_models_are_watched_if_the_search_needs_it_and_recorded_if_asked(
+    translator: Translator,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    is_needed: bool,
+) -> None:
+    watched: list[bool] = []
+    search = translator.searcher.decode
+
+    def noting(*args: Any, **named: Any) -> Any:
+        found = search(*args, **named)
+        watched.extend(bool(seen) for each in found for _, seen in each)
+        return found
+
+    monkeypatch.setattr(translator.searcher, "decode", noting)
+    monkeypatch.setattr("regard.api.record_of", lambda *_: pytest.fail("nobody asked for it"))
+    translator.translate(TEXTS[0], align=False, **options)
+    assert DecodingConfig(**options).needs_attention == is_needed
+    assert watched == [is_needed]

@@ -110,6 +110,9 @@ class Translator:
 
         Returns:
             One translation for one text, a list in the same order for many.
+
+        Raises:
+            ConfigError: there is no such option, no worker, or no place for the prefix.
         """
         config = changed(self.decoding, options, "decoding")
         given = [texts] if isinstance(texts, str) else list(texts)
@@ -151,6 +154,8 @@ class Translator:
         Yields:
             The sentences of a batch, by their number in `sources`.
         """
+        if workers < 1:
+            raise ConfigError(f"workers = {workers}: expected 1 or more")
         yield from self._sentences(
             self.searcher,
             sources,
@@ -221,8 +226,8 @@ class Translator:
         is_wanted: Callable[[int], bool],
         workers: int = 1,
     ) -> Iterator[dict[int, SentenceTranslation]]:
-        is_watched = align or attention or config.coverage > 0 or config.replace_unknown
-        if is_watched:
+        is_seen = align or attention
+        if is_seen or config.needs_attention:
             workers = 1
         if workers > 1:  # a few batches for each, however small the job
             share = sum(len(source.ids) + 1 for source in sources) // (4 * workers)
@@ -238,9 +243,8 @@ class Translator:
                 is_wanted=is_wanted,
             )
         ]
-        for request, results in searcher.results(
-            asked, config, is_watched=align or attention, workers=workers
-        ):
+        batches = searcher.results(asked, config, is_watched=is_seen, workers=workers)
+        for request, results in batches:
             found: dict[int, SentenceTranslation] = {}
             for place, number in enumerate(request.numbers):
                 source = sources[number]
@@ -249,14 +253,12 @@ class Translator:
                     for h, seen in results[place]
                 )
                 best, seen = results[place][0]
-                records = [
-                    self._record(each, best, place, source, candidates[0].target) for each in seen
-                ]
+                target = candidates[0].target
+                looks = seen if is_seen else []
+                records = [self._record(each, best, place, source, target) for each in looks]
+                alignment = _align(records, source, target) if align else None
                 found[number] = SentenceTranslation(
-                    source,
-                    candidates,
-                    _align(records, source, candidates[0].target) if align else None,
-                    records[0] if attention else None,
+                    source, candidates, alignment, records[0] if attention else None
                 )
             yield found
 

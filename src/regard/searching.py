@@ -83,7 +83,7 @@ class Searcher:
         everything a search kept.
         """
         has_coverage = config.coverage > 0 and not config.sample
-        is_watched = is_watched or has_coverage or config.replace_unknown
+        is_watched = is_watched or config.needs_attention
         lengths = request.source_mask.sum(1).tolist()
         search = replace(config, n_best=config.beam) if has_coverage else config
         found: list[list[Watched]] = [[] for _ in request.numbers]

@@ -58,6 +58,11 @@ class DecodingConfig:
                 f"a beam of {self.n_best} keeps that many"
             )
 
+    @property
+    def needs_attention(self) -> bool:
+        """Whether the search itself is told where the models look; samples are not ranked."""
+        return self.replace_unknown or (self.coverage > 0 and not self.sample)
+
     def max_length(self, num_source: int) -> int:
         """The most target tokens, end token included, for a source of this many.
 
