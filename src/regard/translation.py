@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from regard.lens.html import html_frame
@@ -170,6 +170,10 @@ class Plan:
     spans: list[Span] = field(default_factory=list)
     parts: list[Encoded] = field(default_factory=list)
     num_cut: int = 0
+
+    def beginning(self) -> "Plan":
+        """The same for the first of the parts alone."""
+        return replace(self, spans=self.spans[:1], parts=self.parts[:1])
 
     def join(self, sentences: Sequence[SentenceTranslation]) -> Translation:
         """The translations of the parts with the white space that stood between them."""

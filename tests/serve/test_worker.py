@@ -15,7 +15,7 @@ from regard.searching import Searcher
 from regard.serve.job import Job, Options, Teller
 from regard.serve.limits import Limits
 from regard.serve.refusal import Refusal
-from regard.serve.worker import Worker
+from regard.serve.worker import WATCHED_TOKENS, Worker
 from tests.little_corpus import sentences
 from tests.serve.running import until
 
@@ -217,6 +217,75 @@ def test_other_work_is_done_between_batches_in_the_same_thread(gate: Gate) -> No
         with pytest.raises(ZeroDivisionError):
             broken.result(TIMEOUT)
         assert worker.is_alive
+
+
+def test_calls_wait_in_the_queue_like_jobs_and_who_leaves_makes_room(gate: Gate) -> None:
+    with working(gate, max_queue=2) as worker:
+        job = Job(TEXTS[:1], GREEDY)
+        worker.submit(job)
+        assert gate.entered.wait(TIMEOUT)
+        leaving = worker.call(lambda: 1)
+        assert worker.num_waiting == 2
+        leaving.cancel()
+        assert worker.num_waiting == 1
+        staying = worker.call(lambda: 2)
+        assert worker.num_waiting == 2
+        gate.open.set()
+        assert staying.result(TIMEOUT) == 2
+        assert result(job)
+        until(lambda: worker.num_waiting == 0)
+    assert (worker.tally.refused, worker.tally.left) == (0, 1)
+
+
+def test_a_call_that_runs_still_takes_its_place(translator: Translator) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def look() -> bool:
+        entered.set()
+        return leave.wait(TIMEOUT)
+
+    with working(translator, max_queue=1) as worker:
+        called = worker.call(look)
+        assert entered.wait(TIMEOUT)
+        assert worker.num_waiting == 1
+        with pytest.raises(Refusal, match="too many requests"):
+            worker.submit(Job(TEXTS[:1], GREEDY))
+        leave.set()
+        assert called.result(TIMEOUT)
+
+
+@pytest.mark.parametrize(
+    ("own", "options", "is_small"),
+    [
+        ({}, GREEDY, False),
+        ({}, Options(beam=1, align=True), True),
+        ({}, Options(beam=1, attention=True), True),
+        ({"coverage": 0.2}, GREEDY, True),
+        ({"coverage": 0.2, "sample": True}, GREEDY, True),  # here nothing is drawn at random
+        ({"replace_unknown": True}, GREEDY, True),
+    ],
+)
+def test_a_watched_batch_is_a_small_one(
+    gate: Gate, own: dict[str, Any], options: Options, is_small: bool
+) -> None:
+    gate.decoding = replace(gate.decoding, **own)
+    found = Worker(gate, Limits()).config(options)
+    assert found.batch_tokens == (WATCHED_TOKENS if is_small else gate.decoding.batch_tokens)
+    assert not found.sample
+
+
+@pytest.mark.parametrize("text", ["", " ".join(TEXTS[:3])])
+def test_only_the_first_sentence_is_translated_where_no_other_is_wanted(
+    gate: Gate, translator: Translator, text: str
+) -> None:
+    gate.open.set()
+    with working(gate) as worker:
+        job = Job([text], GREEDY, only_first=True)
+        worker.submit(job)
+        found = result(job)
+    first = TEXTS[0] if text else ""
+    assert found == [translator.translate(first, beam=1, align=False).text]
+    assert gate.batches == ([[first]] if text else [])
 
 
 def test_a_closed_worker_leaves_nobody_waiting(gate: Gate) -> None:

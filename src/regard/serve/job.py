@@ -74,6 +74,7 @@ class Job:
         texts: to be translated.
         options: how.
         teller: who is told of each step; such a job's sentences are decoded one by one.
+        only_first: whether the first sentence of each text is all that is wanted.
         answers: one a text; to cancel it is to leave.
         plans: what the worker makes of the texts.
         sources: their sentences.
@@ -84,6 +85,7 @@ class Job:
     texts: Sequence[str]
     options: Options
     teller: Teller | None = None
+    only_first: bool = False
     answers: "Future[list[Answer]]" = field(default_factory=Future)
     plans: list[Plan] | None = None
     sources: list[Encoded] = field(default_factory=list)
@@ -97,7 +99,8 @@ class Job:
     def prepare(self, translator: Translator, config: DecodingConfig) -> None:
         """Cut the texts into sentences and those into pieces."""
         translator.forced(self.options.prefix)
-        self.plans = [translator.plan(text, config) for text in self.texts]
+        plans = [translator.plan(text, config) for text in self.texts]
+        self.plans = [plan.beginning() for plan in plans] if self.only_first else plans
         self.sources = [part for plan in self.plans for part in plan.parts]
         self.waiting.extend(range(len(self.sources)))
         self._finish_if_whole()

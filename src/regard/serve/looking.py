@@ -39,9 +39,11 @@ def attend_routes(desk: Desk) -> APIRouter:
         desk.admit(request, asked.api_key, [asked.q], desk.limits.max_looked)
         model, _ = desk.choose(request, asked, [asked.q])
         options = desk.options(model, asked, align=True, attention=True)
-        (answer,) = await desk.answers(request, model, Job([asked.q], options))
+        is_file = request.headers.get("accept") == HTML
+        job = Job([asked.q], options, only_first=is_file)
+        (answer,) = await desk.answers(request, model, job)
         # Packing and writing megabytes: not in the loop that serves everybody.
-        if request.headers.get("accept") == "text/html":
+        if is_file:
             return Response(await run_in_threadpool(_document, model, answer), media_type=HTML)
         content = await run_in_threadpool(_written, model, answer, asked.floats)
         return Response(content, media_type="application/json")

@@ -47,9 +47,10 @@ class _Unit:
 class Worker:
     """Translates what is submitted, in a thread of its own, until it is closed.
 
-    A batch waits for more sentences until the first has waited for `limits.linger`, or the token
-    budget of the model's run file is full. Jobs take turns, a sentence each, so a short text
-    does not wait for all of a long one. What a sentence becomes does not depend on the batch.
+    A batch waits for more sentences until the first has waited for `limits.linger`, or there are
+    as many characters as the model's run file has tokens for a batch: enough, a token being a
+    few of them. Jobs take turns, a sentence each, so a short text does not wait for all of a
+    long one. What a sentence becomes does not depend on the batch.
     """
 
     def __init__(self, translator: Translator, limits: Limits) -> None:
@@ -84,9 +85,10 @@ class Worker:
 
     @property
     def num_waiting(self) -> int:
-        """Jobs that are not finished."""
+        """Jobs and calls that are not finished."""
         with self._changed:
-            return sum(not job.is_over for job in self._jobs)
+            jobs = sum(not job.is_over for job in self._jobs)
+            return jobs + sum(not result.done() for result, _ in self._calls)
 
     def submit(self, job: Job) -> None:
         """Let a job be done; its answers come through its future.
@@ -116,15 +118,12 @@ class Worker:
 
     def config(self, options: Options) -> DecodingConfig:
         """How to search: the run file's way, but for what the client chose."""
-        own = self.translator.decoding
-        is_watched = options.align or options.attention or own.replace_unknown or own.coverage > 0
-        return replace(
-            own,
-            beam=options.beam,
-            n_best=options.n_best,
-            sample=False,
-            batch_tokens=min(own.batch_tokens, WATCHED_TOKENS) if is_watched else own.batch_tokens,
+        config = replace(
+            self.translator.decoding, beam=options.beam, n_best=options.n_best, sample=False
         )
+        if options.align or options.attention or config.needs_attention:
+            return replace(config, batch_tokens=min(config.batch_tokens, WATCHED_TOKENS))
+        return config
 
     def _run(self) -> None:
         while True:
@@ -132,10 +131,11 @@ class Worker:
                 self._changed.wait_for(lambda: self._jobs or self._calls or self._is_closed)
                 if self._is_closed:
                     return
-                calls, self._calls = self._calls, deque()
+                calls = list(self._calls)
             for result, function in calls:
                 _fulfil(result, function)
             with self._changed:
+                self._drop_finished()
                 if not self._jobs:
                     continue
                 due = self._arrived + self.limits.linger
@@ -237,7 +237,9 @@ class Worker:
 
     def _drop_finished(self) -> None:
         self.tally.left += sum(job.answers.cancelled() for job in self._jobs)
+        self.tally.left += sum(result.cancelled() for result, _ in self._calls)
         self._jobs = deque(job for job in self._jobs if not job.is_over)
+        self._calls = deque(call for call in self._calls if not call[0].done())
 
 
 def _fulfil(result: "Future[Any]", function: Callable[[], Any]) -> None:
