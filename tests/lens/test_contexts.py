@@ -46,6 +46,29 @@ def test_a_word_that_is_not_there_is_named(translator: Translator) -> None:
         word_in_contexts(translator.models[0], translator.tokenisers.source, FIRST, SECOND, "bank")
 
 
+def test_a_word_without_a_piece_of_its_own_is_named(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A piece that reaches over several words belongs to the first."""
+    tokeniser = translator.tokenisers.source
+    whole = Encoded("un livre", (4,), ("un livre",), ((0, 8),))
+    monkeypatch.setattr(tokeniser, "encode", lambda text: whole)
+    assert word_in_contexts(translator.models[0], tokeniser, whole.text, whole.text, "un")
+    with pytest.raises(ConfigError, match=r'^"un livre": no piece begins within livre, so it has'):
+        word_in_contexts(translator.models[0], tokeniser, whole.text, whole.text, "livre")
+
+
+@pytest.mark.parametrize("sentences", [(FIRST, f"{FIRST} {SECOND}"), (f"{FIRST} {SECOND}", FIRST)])
+def test_a_sentence_that_is_too_long_is_refused(
+    translator: Translator, sentences: tuple[str, str]
+) -> None:
+    model, tokeniser = translator.models[0], translator.tokenisers.source
+    longest = max(len(tokeniser.encode(text).ids) for text in sentences)
+    assert word_in_contexts(model, tokeniser, *sentences, "livre", max_pieces=longest)
+    with pytest.raises(ConfigError, match=f"has {longest} pieces, and the model takes"):
+        word_in_contexts(model, tokeniser, *sentences, "livre", max_pieces=longest - 1)
+
+
 @pytest.mark.parametrize("name", ["seq2seq-lstm", "bahdanau", "luong", "gnmt"])
 def test_a_recurrent_encoder_is_said_to_be_no_stack(translator: Translator, name: str) -> None:
     text = Encoded("a b", (4, 5), ("a", "b"), ((0, 1), (1, 3)))

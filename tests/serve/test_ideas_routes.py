@@ -56,6 +56,40 @@ def test_a_word_in_the_same_context_twice_does_not_move(server: Running) -> None
     assert min(other["cosines"]) < 0.999
 
 
+def test_a_word_is_looked_at_by_the_model_of_its_language(
+    translator: Translator, backwards: Translator
+) -> None:
+    words = {"first": SENTENCE, "second": "Mon ami visite la gare.", "word": "visite"}
+    with running({"back": backwards, "there": translator}) as server:
+        unsaid = server.post("/ideas/contexts", **words)
+        assert (unsaid.status, unsaid.json["word"]) == (200, "visite")
+        assert unsaid.json == server.post("/ideas/contexts", **words, model="there").json
+        assert server.post("/ideas/contexts", **words, model="none").status == 404
+
+
+def test_a_sentence_that_the_encoder_has_no_place_for_is_refused(
+    server: Running, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translator, "max_pieces", 3)
+    reply = server.post("/ideas/contexts", first="elle voit", second=SENTENCE, word="elle")
+    assert reply.status == 400
+    assert "pieces, and the model takes 3 at most; shorten it" in reply.json["error"]
+
+
+def test_only_the_first_sentence_is_decoded_where_no_other_is_shown(
+    translator: Translator,
+) -> None:
+    text = f"{SENTENCE} Elle aime la gare. Mon ami cherche un livre."
+    home = {"Content-Type": "application/json", "Accept": "text/html"}
+    with running({"mine": translator}) as server:
+        of_first = server.post("/ideas/heads", q=SENTENCE).json
+        assert server.post("/ideas/heads", q=text).json == of_first
+        assert server.worker.tally.sentences == 2
+        file = server.call("POST", "/attend", json.dumps({"q": text}).encode(), home)
+        assert file.status == 200 and server.worker.tally.sentences == 3
+        assert len(server.post("/attend", q=text).json["sentences"]) == 3
+
+
 @pytest.mark.parametrize(
     ("path", "fields"),
     [

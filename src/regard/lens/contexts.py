@@ -40,7 +40,13 @@ class Contexts:
 
 
 def word_in_contexts(
-    model: Seq2Seq[Any], tokeniser: Tokeniser, first: str, second: str, word: str
+    model: Seq2Seq[Any],
+    tokeniser: Tokeniser,
+    first: str,
+    second: str,
+    word: str,
+    *,
+    max_pieces: int | None = None,
 ) -> Contexts:
     """Compare the vectors of a word in two sentences.
 
@@ -56,11 +62,13 @@ def word_in_contexts(
         first: a sentence with the word, such as "… the bank after crossing the street".
         second: another, such as "… the bank after crossing the river".
         word: compared where it stands first; case counts.
+        max_pieces: of a sentence, where the encoder reads no more.
 
     Raises:
-        ConfigError: a sentence does not have the word, or the encoder has no layers.
+        ConfigError: a sentence is too long or does not have the word, or no piece is the word's
+            own, or the encoder has no layers.
     """
-    vectors = [_vectors(model, tokeniser, text, word) for text in (first, second)]
+    vectors = [_vectors(model, tokeniser, text, word, max_pieces) for text in (first, second)]
     cosines = torch.cosine_similarity(vectors[0], vectors[1], dim=-1)
     return Contexts(word, (first, second), tuple(cosines.tolist()))
 
@@ -103,12 +111,21 @@ def _layers_watched(model: nn.Module) -> Iterator[list[Tensor]]:
 
 
 def _vectors(
-    model: Seq2Seq[Any], tokeniser: Tokeniser, text: str, word: str
+    model: Seq2Seq[Any], tokeniser: Tokeniser, text: str, word: str, max_pieces: int | None
 ) -> Float[Tensor, "L D"]:
     encoded = tokeniser.encode(text)
+    if max_pieces is not None and len(encoded.ids) > max_pieces:
+        raise ConfigError(
+            f"a sentence has {len(encoded.ids):,} pieces, and the model takes {max_pieces:,} at "
+            "most; shorten it"
+        )
     words = [text[start:end] for start, end in word_spans(text)]
     if word not in words:
         raise ConfigError(f'"{text}" has no word {word}; it has: {", ".join(words)}')
     place = words.index(word)
     pieces = [piece for piece, of in enumerate(piece_words(encoded)) if of == place]
+    if not pieces:
+        raise ConfigError(
+            f'"{text}": no piece begins within {word}, so it has no vector; try another word'
+        )
     return encoder_states(model, tokeniser, encoded)[:, pieces].mean(1)

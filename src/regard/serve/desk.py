@@ -82,6 +82,12 @@ class Desk:
         percent = round(100 * probability, 1)
         return model, Detection(language=model.source, confidence=percent)
 
+    def choose_reader(self, request: Request, name: str | None, texts: Sequence[str]) -> Served:
+        """The model that is to read and not to translate."""
+        model = self.shelf.reader(name, "\n".join(texts))
+        request.scope[FACTS]["model"] = model.name
+        return model
+
     def options(
         self,
         model: Served,
@@ -117,7 +123,7 @@ class Desk:
         """Wait for what a worker does, unless the client leaves or it takes too long.
 
         Raises:
-            Refusal: 503, it took too long; 400, it cannot be done as asked.
+            Refusal: 499, the client left; 503, it took too long; 400, it cannot be done as asked.
         """
         answers = asyncio.wrap_future(future)
         leaving = asyncio.ensure_future(_client_left(request))

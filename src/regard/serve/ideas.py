@@ -25,7 +25,7 @@ from regard.serve.requests import (
     MasksRequest,
     WeatherRequest,
 )
-from regard.serve.shelf import AUTO, Shelf
+from regard.serve.shelf import Shelf
 
 
 def idea_routes(desk: Desk) -> APIRouter:
@@ -81,7 +81,7 @@ def idea_routes(desk: Desk) -> APIRouter:
         desk.admit(request, asked.api_key, [asked.q], desk.limits.max_looked)
         model, _ = desk.choose(request, asked, [asked.q])
         options = desk.options(model, asked, attention=True)
-        (answer,) = await desk.answers(request, model, Job([asked.q], options))
+        (answer,) = await desk.answers(request, model, Job([asked.q], options, only_first=True))
         if not answer.translation.attention:
             raise Refusal(400, "q: there is no sentence to look at")
         return await _computed(lambda: ideas.heads(answer.translation.attention[0]))
@@ -92,10 +92,15 @@ def idea_routes(desk: Desk) -> APIRouter:
         asked = await read_body(request, ContextsRequest)
         texts = [asked.first, asked.second, asked.word]
         desk.admit(request, asked.api_key, texts, desk.limits.max_looked)
-        model, _ = desk.shelf.choose(asked.model, AUTO, None, "\n".join(texts[:2]))
+        model = desk.choose_reader(request, asked.model, texts[:2])
         translator = model.translator
         found = model.worker.call(
-            lambda: word_in_contexts(translator.models[0], translator.tokenisers.source, *texts)
+            lambda: word_in_contexts(
+                translator.models[0],
+                translator.tokenisers.source,
+                *texts,
+                max_pieces=translator.max_pieces,
+            )
         )
         return (await desk.result(request, found)).to_json()
 

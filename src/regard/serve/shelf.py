@@ -74,12 +74,7 @@ class Shelf:
         Raises:
             Refusal: 404, there is no such model; 400, a language is not served.
         """
-        models = list(self)
-        if name is not None:
-            if name not in self._models:
-                known = ", ".join(self._models)
-                raise Refusal(404, f"model: {shown(name)} is not served; there are: {known}")
-            models = [self._models[name]]
+        models = self._named(name)
         if target is not None:
             models = self._narrowed(models, "target", target)
         if source != AUTO:
@@ -87,9 +82,28 @@ class Shelf:
             return models[0], None
         if target is None and len({model.target for model in models}) > 1:
             raise Refusal(400, "target: give the language to translate into, or a model")
-        sources = list(dict.fromkeys(model.source for model in models))
-        ((language, probability), *_) = detect(text, sources)
-        return next(model for model in models if model.source == language), probability
+        return _reader(models, text)
+
+    def reader(self, name: str | None, text: str) -> Served:
+        """The model that reads a text, whatever it would translate it into.
+
+        Args:
+            name: of the model, if given; else the first of the text's language.
+            text: what is to be read.
+
+        Raises:
+            Refusal: 404, there is no such model.
+        """
+        return _reader(self._named(name), text)[0]
+
+    def _named(self, name: str | None) -> list[Served]:
+        """The model of this name; all where there is no name."""
+        if name is None:
+            return list(self)
+        if name not in self._models:
+            known = ", ".join(self._models)
+            raise Refusal(404, f"model: {shown(name)} is not served; there are: {known}")
+        return [self._models[name]]
 
     def _narrowed(self, models: list[Served], side: str, language: str) -> list[Served]:
         found = [model for model in models if getattr(model, side) == language]
@@ -99,6 +113,13 @@ class Shelf:
                 400, f"{side}: {shown(language)} is not served here; there is: {', '.join(known)}"
             )
         return found
+
+
+def _reader(models: Sequence[Served], text: str) -> tuple[Served, float]:
+    """The first model of the language that a text is in, and how probable that is."""
+    sources = list(dict.fromkeys(model.source for model in models))
+    ((language, probability), *_) = detect(text, sources)
+    return next(model for model in models if model.source == language), probability
 
 
 def named_folders(given: Sequence[str], option: str) -> dict[str, Path]:
