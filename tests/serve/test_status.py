@@ -11,7 +11,11 @@ import pytest
 from regard import __version__
 from regard.api import Translator
 from regard.serve.keys import Keys
+from regard.serve.limits import Limits
 from regard.serve.logs import LOGGER, JsonLines
+from regard.serve.metrics import Metrics
+from regard.serve.shelf import Served, Shelf
+from regard.serve.worker import Worker
 from tests.serve.running import Running, running, until
 
 SENTENCE = "Jane visite l'Afrique en septembre."
@@ -89,6 +93,16 @@ def test_metrics_count_what_was_asked(translator: Translator) -> None:
     assert "nowhere" not in text
 
 
+def test_a_counter_has_all_its_digits(translator: Translator) -> None:
+    worker = Worker(translator, Limits())
+    worker.tally.target_pieces = 12_345_678
+    metrics = Metrics()
+    metrics.count("/translate", 200, 1_234_567.25)
+    text = metrics.render(Shelf([Served("mine", worker)]))
+    assert '\nregard_target_pieces_total{model="mine"} 12345678\n' in text
+    assert '\nregard_request_seconds_sum{route="/translate"} 1234567.25\n' in text
+
+
 def test_every_line_of_the_metrics_is_in_prometheus_format(server: Running) -> None:
     sample = re.compile(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+')
     for line in server.get("/metrics").content.decode().splitlines():
@@ -117,6 +131,13 @@ def test_a_request_is_one_line_without_a_word_of_its_text(
     }
     assert (second["status"], third["status"]) == (400, 404)
     assert "Jane" not in log.getvalue() and KEY not in log.getvalue()
+
+
+def test_the_line_of_every_text_names_its_model(own_server: Running, log: io.StringIO) -> None:
+    own_server.post("/attend", q=SENTENCE)
+    own_server.post("/ideas/heads", q=SENTENCE)
+    own_server.post("/ideas/contexts", first=SENTENCE, second=SENTENCE, word="visite")
+    assert [line.get("model") for line in lines(log, 3)] == ["mine"] * 3
 
 
 def test_a_failure_of_ours_is_logged_by_its_place_and_not_its_words(

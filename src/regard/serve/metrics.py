@@ -11,7 +11,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 Labels = dict[str, str]
-Sample = tuple[str, Labels, float]
+Sample = tuple[str, Labels, int | float]
 
 
 class Metrics:
@@ -30,12 +30,14 @@ class Metrics:
 
     def render(self, shelf: Shelf) -> str:
         """All of it as text."""
-        requests = [
-            ("", {"route": route, "status": str(status)}, float(number))
+        requests: list[Sample] = [
+            ("", {"route": route, "status": str(status)}, number)
             for (route, status), number in sorted(self._requests.items())
         ]
-        queue = [("", {"model": each.name}, float(each.worker.num_waiting)) for each in shelf]
-        open_now: list[Sample] = [("", {}, float(self.running))]
+        queue: list[Sample] = [
+            ("", {"model": each.name}, each.worker.num_waiting) for each in shelf
+        ]
+        open_now: list[Sample] = [("", {}, self.running)]
         blocks = [
             _block("regard_requests_total", "counter", "requests answered", requests),
             _block("regard_requests_running", "gauge", "requests open", open_now),
@@ -50,9 +52,8 @@ class Metrics:
             ("refused", "requests refused because too many waited"),
             ("left", "requests whose client left before the answer"),
         ):
-            samples = [
-                ("", {"model": each.name}, float(getattr(each.worker.tally, field)))
-                for each in shelf
+            samples: list[Sample] = [
+                ("", {"model": each.name}, getattr(each.worker.tally, field)) for each in shelf
             ]
             blocks.append(_block(f"regard_{field}_total", "counter", meaning, samples))
         return "".join(blocks)
@@ -63,9 +64,9 @@ class Metrics:
             total = 0
             for i, bound in enumerate((*map(str, BOUNDS), "+Inf")):
                 total += self._buckets[route, i]
-                samples.append(("_bucket", {"route": route, "le": bound}, float(total)))
-            samples.append(("_sum", {"route": route}, float(self._seconds[route])))
-            samples.append(("_count", {"route": route}, float(total)))
+                samples.append(("_bucket", {"route": route, "le": bound}, total))
+            samples.append(("_sum", {"route": route}, self._seconds[route]))
+            samples.append(("_count", {"route": route}, total))
         return samples
 
 
@@ -73,7 +74,7 @@ def _block(name: str, kind: str, meaning: str, samples: Iterable[Sample]) -> str
     lines = [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
     for suffix, labels, value in samples:
         written = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
-        lines.append(f"{name}{suffix}{{{written}}} {value:g}" if labels else f"{name} {value:g}")
+        lines.append(f"{name}{suffix}{{{written}}} {value}" if labels else f"{name} {value}")
     return "\n".join(lines) + "\n"
 
 
