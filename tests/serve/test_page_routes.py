@@ -49,6 +49,7 @@ def get(app: Any, path: str, **headers: str) -> tuple[int, dict[str, str], bytes
 @pytest.fixture
 def app(translator: Translator, tmp_path: Path) -> Any:
     (tmp_path / "secret.js").write_text("secret", "utf-8")
+    page_folder(tmp_path / "page-too", {"secret.js": "secret"})
     folder = page_folder(tmp_path / "page", FILES)
     shelf = Shelf([Served("mine", Worker(translator, Limits()))])
     return create_app(Desk(shelf, Keys(), Limits()), folder=folder)
@@ -89,6 +90,10 @@ def test_a_file_that_a_browser_has_is_not_sent_again(app: Any) -> None:
         "/page/js",
         "/page/index.html/../../secret.js",
         "//secret.js",
+        "/page/../page-too/secret.js",
+        "/page/%2e%2e/page-too/secret.js",
+        "/page-too/secret.js",
+        "/page/-too/secret.js",
     ],
 )
 def test_no_address_leads_out_of_the_folder(app: Any, path: str) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import sys
 import traceback
 from datetime import UTC, datetime
 from typing import IO, Any
@@ -34,7 +33,7 @@ def exception_facts(error: BaseException) -> dict[str, Any]:
     }
 
 
-def log_to(stream: IO[str] = sys.stderr, level: int = logging.INFO) -> None:
+def log_to(stream: IO[str]) -> None:
     """Let our logger and uvicorn's write there."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
@@ -42,4 +41,4 @@ def log_to(stream: IO[str] = sys.stderr, level: int = logging.INFO) -> None:
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False
-        logger.setLevel(level)
+        logger.setLevel(logging.INFO)

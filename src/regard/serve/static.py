@@ -8,16 +8,13 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "page"
 INDEX = "index.html"
+EXPORTED = "exported"
+"""The name of what `regard.lens.html` makes a file of; the page does without."""
 CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
-    ".ico": "image/x-icon",
     ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".png": "image/png",
     ".svg": "image/svg+xml",
-    ".webmanifest": "application/manifest+json",
-    ".woff2": "font/woff2",
 }
 _IMPORT_MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
 
@@ -39,7 +36,10 @@ def read_page(folder: Path = FOLDER) -> dict[str, PageFile]:
     return {
         path.relative_to(folder).as_posix(): _page_file(path)
         for path in sorted(folder.rglob("*"))
-        if path.suffix in CONTENT_TYPES and path.is_file() and not path.is_symlink()
+        if path.suffix in CONTENT_TYPES
+        and path.stem != EXPORTED
+        and path.is_file()
+        and not path.is_symlink()
     }
 
 
