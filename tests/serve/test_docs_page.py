@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from regard.api import Translator
 from regard.serve.limits import Limits
 from tests.contracts.file_tree import ROOT
 from tests.serve.running import TIMEOUT, Running, child, events
@@ -51,7 +50,7 @@ def test_the_server_of_the_page_starts_as_printed(
         assert server.process.poll() is None
 
 
-def test_every_limit_of_the_page_is_an_option(translator: Translator) -> None:
+def test_every_limit_of_the_page_is_an_option() -> None:
     named = {word.replace("-", "_") for word in re.findall(r"`--([a-z-]+)`", PAGE)}
     assert named - {"api_key_file", "cors_origin"} <= set(vars(Limits()))
     assert len(named) > 6

@@ -82,7 +82,9 @@ class TranslateAnswer(BaseModel):
     alternatives: list[str] | list[list[str]] | None = Field(
         default=None, description="if asked for"
     )
-    details: list[Detail] | None = Field(default=None, description="if asked for, one a text")
+    details: list[Detail] | None = Field(
+        default=None, description="if asked for, one a text; of html, one a stretch between tags"
+    )
 
 
 class AttendedSentence(Sentence):

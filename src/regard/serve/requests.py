@@ -52,9 +52,9 @@ class TranslateRequest(Strict):
 
 
 class OneText(Strict):
-    """What /attend and /translate/stream have in common."""
+    """What the routes have in common that look at a single text."""
 
-    q: str = Field(description="a text; each of its sentences is looked at")
+    q: str = Field(description="a text, a sentence or a paragraph")
     source: Source = "auto"
     target: Target = None
     api_key: ApiKey = None
@@ -125,7 +125,7 @@ class MasksRequest(Strict):
 
 
 class HeadsRequest(OneText):
-    """A sentence; what each head does with it is wanted."""
+    """A text; what each head does with its first sentence is wanted."""
 
     model_config = examples({"q": "Jane visite l'Afrique en septembre."})
 
