@@ -126,6 +126,6 @@ def _vectors(
     pieces = [piece for piece, of in enumerate(piece_words(encoded)) if of == place]
     if not pieces:
         raise ConfigError(
-            f'"{text}": no piece begins within {word}, so it has no vector; try another word'
+            f"{word}: no piece of the sentence is its own, so it has no vector; try another word"
         )
     return encoder_states(model, tokeniser, encoded)[:, pieces].mean(1)
