@@ -47,10 +47,10 @@ class _Unit:
 class Worker:
     """Translates what is submitted, in a thread of its own, until it is closed.
 
-    A batch waits for more sentences until the first has waited for `limits.linger`, or there are
-    as many characters as the model's run file has tokens for a batch: enough, a token being a
-    few of them. Jobs take turns, a sentence each, so a short text does not wait for all of a
-    long one. What a sentence becomes does not depend on the batch.
+    A batch waits for more sentences until the first has waited for `limits.linger`, or the texts
+    that wait have as many characters as a batch of the model's run file has tokens: their pieces
+    are not known yet. Jobs take turns, a sentence each, so a short text does not wait for all of
+    a long one. What a sentence becomes does not depend on the batch.
     """
 
     def __init__(self, translator: Translator, limits: Limits) -> None:
