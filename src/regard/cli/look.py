@@ -123,7 +123,8 @@ def _show_contexts(
     """Print how alike a word's vectors are, before the first layer and after each."""
     from regard.lens.contexts import word_in_contexts
 
-    found = word_in_contexts(translator.models[0], translator.tokenisers.source, *sentences, word)
+    model, tokeniser = translator.models[0], translator.tokenisers.source
+    found = word_in_contexts(model, tokeniser, *sentences, word, max_pieces=translator.max_pieces)
     if as_json:
         from json import dumps
 
