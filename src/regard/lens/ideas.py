@@ -21,6 +21,7 @@ import torch
 from regard.attention import attend, causal_mask, dot, inverse_distance, padding_mask, scaled_dot
 from regard.errors import ConfigError
 from regard.lens.heads import head_statistics
+from regard.lens.published import TABLE
 from regard.lens.record import AttentionRecord
 from regard.nn.position import POSITIONS, PositionKind
 from regard.shapes import Float, Tensor
@@ -175,20 +176,6 @@ def heads(record: AttentionRecord) -> dict[str, Any]:
     return {kind: found.to_json() for kind, found in head_statistics(record).items()}
 
 
-PAPER = (
-    ("ByteNet", 23.75, None, None, None),
-    ("Deep-Att + PosUnk", None, None, 39.2, 1.0e20),
-    ("GNMT + RL", 24.6, 2.3e19, 39.92, 1.4e20),
-    ("ConvS2S", 25.16, 9.6e18, 40.46, 1.5e20),
-    ("Mixture of experts", 26.03, 2.0e19, 40.56, 1.2e20),
-    ("Deep-Att + PosUnk, ensemble", None, None, 40.4, 8.0e20),
-    ("GNMT + RL, ensemble", 26.30, 1.8e20, 41.16, 1.1e21),
-    ("ConvS2S, ensemble", 26.36, 7.7e19, 41.29, 1.2e21),
-    ("Transformer, base", 27.3, 3.3e18, 38.1, 3.3e18),
-    ("Transformer, big", 28.4, 2.3e19, 41.8, 2.3e19),
-)
-"""Vaswani et al. 2017, table 2: BLEU and training FLOPs, English to German and to French."""
-
 PAPER_TASKS = ("WMT 2014, en → de", "WMT 2014, en → fr")
 
 
@@ -205,10 +192,13 @@ def road(measured: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
         first. No FLOPs where none are known; scores of different tasks are not to be compared.
     """
     published = [
-        {"name": name, "task": task, "bleu": bleu, "flops": flops, "is_measured": False}
-        for name, german, german_flops, french, french_flops in PAPER
+        {"name": row.system, "task": task, "bleu": bleu, "flops": flops, "is_measured": False}
+        for row in TABLE
         for task, bleu, flops in zip(
-            PAPER_TASKS, (german, french), (german_flops, french_flops), strict=True
+            PAPER_TASKS,
+            (row.en_de, row.en_fr),
+            (row.en_de_flops, row.en_fr_flops),
+            strict=True,
         )
         if bleu is not None
     ]

@@ -6,24 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from regard.errors import ConfigError
+from regard.lens.published import (
+    BASE,
+    BYTENET,
+    CONVS2S,
+    DEEP_ATT,
+    GNMT_RL,
+    MOE,
+    Published,
+)
 
 Kind = Literal["learned", "dictionary", "phrases"]
 Settings = Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """What "Attention Is All You Need" reports of a system (table 2), on WMT 2014.
-
-    Attributes:
-        en_de: BLEU English to German.
-        en_fr: BLEU English to French.
-        flops: of training, as estimated there; the smaller of the two where they differ.
-    """
-
-    en_de: float | None = None
-    en_fr: float | None = None
-    flops: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +44,8 @@ class System:
 
 
 RECURRENT = {"learning_rate": 2e-3, "warmup": 300, "batch_tokens": 2048}
+# Share of the likelihood beside the reward (Wu et al. 2016, section 5, under equation 9).
+ALPHA = 0.017
 TRANSFORMER = {
     "d_model": 128,
     "heads": 4,
@@ -93,32 +89,33 @@ SYSTEMS: tuple[System, ...] = (
     _recurrent("luong-concat", "Luong: LSTM + concat", arch="luong", score="concat"),
     _recurrent("luong-local-m", "Luong: local, monotonic", arch="luong", reach="local-m"),
     _recurrent("luong-local-p", "Luong: local, predicted", arch="luong", reach="local-p"),
-    _recurrent("deep-att", "Deep-Att", Published(en_fr=39.2, flops=1.0e20), arch="deep_att"),
+    _recurrent("deep-att", "Deep-Att", DEEP_ATT, arch="deep_att"),
     _recurrent("gnmt", "GNMT", arch="gnmt"),
     System(
         name="gnmt-rl",
         title="GNMT + RL",
-        settings={"model": {"arch": "gnmt"}, "train": RECURRENT | {"reward": 1.0}},
+        settings={"model": {"arch": "gnmt"}, "train": RECURRENT | {"reward": 1 / ALPHA}},
         starts_from="gnmt",
-        published=Published(en_de=24.6, en_fr=39.92, flops=2.3e19),
+        published=GNMT_RL,
     ),
+    _recurrent("gnmt-moe", "GNMT + mixture of experts", MOE, arch="gnmt", experts=4),
     System(
         name="bytenet",
         title="ByteNet",
         settings={"model": {"arch": "bytenet"}, "train": RECURRENT},
-        published=Published(en_de=23.75),
+        published=BYTENET,
     ),
     System(
         name="convs2s",
         title="ConvS2S",
         settings={"model": {"arch": "convs2s"}, "train": RECURRENT},
-        published=Published(en_de=25.16, en_fr=40.46, flops=9.6e18),
+        published=CONVS2S,
     ),
     System(
         name="transformer",
         title="Transformer, pre-norm",
         settings={"model": TRANSFORMER, "train": WARM},
-        published=Published(en_de=27.3, en_fr=38.1, flops=3.3e18),
+        published=BASE,
     ),
     System(
         name="transformer-post",
@@ -129,7 +126,6 @@ SYSTEMS: tuple[System, ...] = (
         name="transformer-moe",
         title="Transformer + mixture of experts",
         settings={"model": TRANSFORMER | {"experts": 4, "experts_top_k": 2}, "train": WARM},
-        published=Published(en_de=26.03, en_fr=40.56, flops=2.0e19),
     ),
     _ablation("heads-1", "Transformer, 1 head", heads=1),
     _ablation("heads-2", "Transformer, 2 heads", heads=2),

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from regard.lens.published import Published
 from regard.road.result import Result
-from regard.road.systems import SYSTEMS, Published
+from regard.road.systems import SYSTEMS
 
 COLUMNS = (
     "system",
@@ -30,10 +31,10 @@ Grid = Sequence[tuple[str, ...]]
 def rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """One row a system, in the order given; a dash where there is nothing to say."""
     published = {system.name: system.published for system in SYSTEMS}
-    return [_row(result, published.get(result.system) or Published()) for result in results]
+    return [_row(result, published.get(result.system)) for result in results]
 
 
-def _row(result: Result, paper: Published) -> tuple[str, ...]:
+def _row(result: Result, paper: Published | None) -> tuple[str, ...]:
     return (
         result.title,
         f"{result.bleu:.1f} ± {(result.high - result.low) / 2:.1f}",
@@ -43,10 +44,15 @@ def _row(result: Result, paper: Published) -> tuple[str, ...]:
         f"{result.minutes:.0f}" if result.minutes >= 1 else f"{result.minutes:.1f}",
         f"{result.tokens_per_second:,.0f}" if result.tokens_per_second else NONE,
         f"{result.decoded_per_second:,.0f}",
-        NONE if paper.en_de is None else f"{paper.en_de:g}",
-        NONE if paper.en_fr is None else f"{paper.en_fr:g}",
-        _power(paper.flops or 0.0),
+        *_paper(paper),
     )
+
+
+def _paper(row: Published | None) -> tuple[str, str, str]:
+    if row is None:
+        return NONE, NONE, NONE
+    german, french = (NONE if bleu is None else f"{bleu:g}" for bleu in (row.en_de, row.en_fr))
+    return german, french, _power(row.flops or 0.0)
 
 
 def terminal_table(results: Sequence[Result]) -> Table:
