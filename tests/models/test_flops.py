@@ -1,20 +1,27 @@
 """Operations by formula are those that torch counts."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from regard.build import ARCHITECTURES
+from regard.data.batching import Batch
+from regard.decoding.request import Specials
 from regard.models.deep_att import DeepAttConfig
-from regard.models.flops import forward_flops, training_flops
+from regard.models.flops import forward_flops, reward_flops, training_flops
 from regard.models.interface import ModelConfig
+from regard.models.seq2seq import EncoderDecoder, EncoderDecoderConfig
 from regard.models.transformer import TransformerConfig
 from regard.plain import plain
+from regard.train.reward import reward_loss
 from tests.models.architectures import VARIATIONS
 
 VOCABULARY = 11
+SPECIALS = Specials(pad=0, bos=2, eos=3)
 # All but those for which torch does more than is needed, tested below.
 EXACT = [name for name in VARIATIONS if name.split("-")[0] not in ("transformer", "deep")]
 
@@ -95,3 +102,32 @@ def test_fast_forward_layers_are_made_twice_and_counted_once() -> None:
     again = source * 2 * (d + 2 * 5 * d) * gates + target * (2 * d + 5 * d) * gates
     formula = forward_flops(config, VOCABULARY, [(source, target)])
     assert formula + 2 * again == counted(config, 1, source, target)
+
+
+def test_rewards_cost_what_torch_counts_but_for_sources_read_again() -> None:
+    torch.manual_seed(3)
+    config = EncoderDecoderConfig(d_model=8, layers=2, cell="lstm")
+    model = EncoderDecoder(config, VOCABULARY, VOCABULARY).eval()
+    # No end is ever drawn, so that all samples are as long as they may be.
+    never = torch.zeros(VOCABULARY).index_fill(0, torch.tensor(SPECIALS.eos), -1e9)
+    model.output.bias = nn.Parameter(never)
+    batch, source, target, samples = 2, 5, 3, 4
+    longest = 2 * (target - 1) + 2
+    ids = np.full((batch, source + target), 5)
+    real = np.ones_like(ids, dtype=bool)
+    given = Batch(
+        source=ids[:, :source],
+        source_mask=real[:, :source],
+        target_in=ids[:, :target],
+        target_out=ids[:, :target],
+        target_mask=real[:, :target],
+        indices=np.arange(batch),
+    )
+    with plain(), FlopCounterMode(display=False) as counter:
+        reward_loss(model, given, SPECIALS, samples).backward()
+    pairs = [(source, longest)] * batch
+    again = (samples - 1) * forward_flops(config, VOCABULARY, [(source, 0)] * batch)
+    formula = reward_flops(config, VOCABULARY, pairs, samples)
+    # No gradient goes back to the state before the first word.
+    nowhere = 2 * batch * config.layers * 4 * config.d_model**2
+    assert formula + again - nowhere == counter.get_total_flops()
