@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli.app import main
-from tests.road.little_race import little_corpus
+from tests.road.little_race import little_corpus, little_race
 
 BUDGET = ["--budget", "1"]
 
@@ -49,3 +49,16 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     assert said.count("\n") == 1
     assert complaint in said
     assert not Path("runs").exists()
+
+
+def test_a_folder_of_another_race_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    little_race(tmp_path, out="runs/road").hold()
+    given = ["--corpus", "corpus", "--pair", "fr-en", "--budget", "30", "--systems", "dictionary"]
+    assert main(["road", *given]) == 2
+    assert capsys.readouterr().err == (
+        "regard: runs/road is a race on corpus, fr → en, where budget.minutes is 1e-06, here 30; "
+        "give another --out\n"
+    )

@@ -7,7 +7,8 @@ from typing import Any
 from rich.console import Console
 
 from regard.road.corpus import RaceCorpus
-from regard.road.race import Budget, Race
+from regard.road.race import Race
+from regard.road.terms import Budget
 from regard.road.track import Track
 from regard.train.console import ConsoleObserver
 from regard.train.trainer import Trainer

@@ -14,9 +14,9 @@ from regard.cli.road_experiment import run_experiment
 from regard.errors import ConfigError
 from regard.road import systems
 from regard.road.experiments import data, gradient, length
-from regard.road.race import RUN, TOKENISER
 from regard.road.result import RESULT, RESULTS, TABLE
 from regard.road.systems import SYSTEMS, System
+from regard.road.terms import RUN, TOKENISER
 from regard.text.pair import TokeniserPair
 from tests.road.little_race import little_corpus, little_track
 

@@ -2,19 +2,25 @@
 
 import os
 import signal
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from regard.data.corpus import Example
 from regard.errors import ModelFileError
+from regard.models.flops import reward_flops, training_flops
+from regard.road import systems
 from regard.road.charts import draw, draw_alignments
 from regard.road.measure import by_length, scorer_for
-from regard.road.race import RUN, Budget, Race, Stopped, curve_of
+from regard.road.race import Race, Stopped, curve_of
 from regard.road.result import RESULT, Result, read_result
 from regard.road.systems import System
 from regard.road.table import COLUMNS, markdown, rows, terminal_table
+from regard.road.terms import RUN, Budget
+from regard.statistical.system import train_system
 from regard.train.console import ConsoleObserver
 from regard.train.observer import StepReport
 from regard.train.trainer import Trainer
@@ -25,6 +31,23 @@ MODEL = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_la
 TINY = System(name="tiny", title="A tiny Transformer", settings={"model": MODEL})
 OTHER = System(name="other", title="Another", settings={"model": MODEL, "train": {"seed": 2}})
 GRU = System(name="gru", title="A tiny GRU", settings={"model": {"arch": "seq2seq", "cell": "gru"}})
+BASE = System(
+    name="base",
+    title="A tiny GNMT",
+    settings={
+        "model": {"arch": "gnmt", "d_model": 16, "layers": 2},
+        "train": {"validate_every": 100, "save_every": 100},
+    },
+)
+TUNED = System(
+    name="tuned",
+    title="The same, tuned",
+    settings={
+        "model": BASE.settings["model"],
+        "train": {**BASE.settings["train"], "reward": 2.0, "reward_samples": 3},
+    },
+    starts_from="base",
+)
 DICTIONARY = System(name="dictionary", title="A dictionary", kind="dictionary")
 
 
@@ -39,7 +62,8 @@ def test_a_learned_system_is_trained_and_measured(raced: tuple[Race, list[Result
     assert (result.system, result.steps) == ("tiny", 1)
     assert result.low <= result.high
     assert result.parameters > 1000
-    assert result.flops > 0 and result.flops_by_time > 0
+    assert result.flops > 0
+    assert result.flops_by_time == 60 * result.minutes * raced[0].hold().gflops * 1e9 > 0
     assert len(result.curve) == 1
     assert len(result.alignment) == len(result.words)
     assert {len(row) for row in result.alignment} <= {len(result.source_words)}
@@ -69,6 +93,68 @@ def test_members_of_an_ensemble_vote(raced: tuple[Race, list[Result]]) -> None:
     found = race.ensemble("tiny+other", [TINY, OTHER])
     assert found.parameters == 2 * results[2].parameters
     assert found == race.ensemble("tiny+other", [TINY, OTHER])
+
+
+@pytest.fixture(scope="module")
+def tuned(raced: tuple[Race, list[Result]]) -> list[Result]:
+    return [raced[0].enter(system) for system in (BASE, TUNED)]
+
+
+def test_a_fine_tuning_costs_what_it_starts_from_and_what_it_draws(
+    raced: tuple[Race, list[Result]], tuned: list[Result]
+) -> None:
+    race, (base, result) = raced[0], tuned
+    own = curve_of(race.out / "tuned" / RUN / "log.jsonl")
+    assert result.minutes == pytest.approx(base.minutes + own[-1].minutes)
+    assert [point.minutes for point in result.curve] == pytest.approx([result.minutes])
+    config, vocabulary = race.config(TUNED), len(race.tokenisers.target)
+    pairs = race.epoch(config.train).pairs
+    learned = training_flops(config.model, vocabulary, pairs)
+    drawn = reward_flops(config.model, vocabulary, pairs, num_samples=3)
+    # Both have taken one step, from the same batch.
+    assert result.flops == pytest.approx(base.flops * (2 + drawn / learned))
+
+
+def test_a_base_neither_votes_uncalled_nor_is_paid_twice(
+    raced: tuple[Race, list[Result]], tuned: list[Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(systems, "SYSTEMS", (TINY, BASE, TUNED))
+    race, (base, result) = raced[0], tuned
+    alone = race.ensemble("tiny+tuned", [TINY, TUNED])
+    assert alone.title == "Ensemble of tiny, tuned"
+    assert alone.parameters == raced[1][2].parameters + result.parameters
+    assert alone.flops == raced[1][2].flops + result.flops
+    both = race.ensemble("base+tuned", [BASE, TUNED])
+    assert (both.flops, both.minutes) == (result.flops, result.minutes)
+    assert both.parameters == base.parameters + result.parameters
+
+
+@pytest.mark.parametrize("system", [TINY, TUNED], ids=lambda system: system.name)
+def test_a_budget_of_operations_is_spent(system: System, tmp_path: Path) -> None:
+    budget = Budget(flops=1e9)
+    race = little_race(tmp_path, budget=budget)
+    base = race.enter(BASE).flops if system.starts_from else 0.0
+    result = race.enter(system)
+    assert result.steps >= 4, "enough for a mean"
+    assert result.flops - base == pytest.approx(budget.flops, rel=0.5 / result.steps + 0.05)
+
+
+def test_a_stop_before_the_measurement_costs_no_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*given: Any) -> Any:
+        time.sleep(0.1)
+        return train_system(*given)
+
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("regard.road.race.train_system", slow)
+        patched.setattr("regard.road.race.measure", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            little_race(tmp_path).enter(DICTIONARY)
+    assert little_race(tmp_path).enter(DICTIONARY).minutes >= 0.1 / 60
 
 
 def test_a_stopped_race_goes_on_as_if_it_never_had(tmp_path: Path) -> None:
@@ -127,6 +213,12 @@ def test_bleu_by_length_counts_every_sentence_once() -> None:
     found = by_length(test, ["a b c d e"] * 600, scorer_for("en"))
     assert sum(point.sentences for point in found) == 600
     assert [point.bleu for point in found] == pytest.approx([100.0] * len(found))
+
+
+def test_what_is_longer_than_the_last_border_is_a_group_too() -> None:
+    test = [Example(" ".join(["mot"] * n), "a b c d e") for n in (59, 61, 70) for _ in range(10)]
+    found = by_length(test, ["a b c d e"] * 30, scorer_for("en"))
+    assert [(point.longest, point.sentences) for point in found] == [(60, 10), (70, 20)]
 
 
 def test_a_table_has_a_row_for_each_system(raced: tuple[Race, list[Result]]) -> None:

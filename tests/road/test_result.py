@@ -7,7 +7,7 @@ import pytest
 
 from regard.errors import ModelFileError
 from regard.road.corpus import RaceCorpus
-from regard.road.result import RESULTS, TABLE, read_report, read_result
+from regard.road.result import RESULTS, TABLE, keep, read_report, read_result
 from tests.road.little_report import (
     TASK,
     keep_little_report,
@@ -22,6 +22,14 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert report == read_report(tmp_path / RESULTS)
     assert (report.task, report.results) == (TASK, little_results())
     assert {path.name for path in tmp_path.iterdir()} == {RESULTS, TABLE}
+
+
+def test_a_table_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+    keep_little_report(tmp_path)
+    before = (tmp_path / TABLE).read_text("utf-8")
+    with pytest.raises(UnicodeEncodeError):
+        keep(little_results(), "| half a letter: \ud83d |", tmp_path, TASK)
+    assert (tmp_path / TABLE).read_text("utf-8") == before
 
 
 def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from regard.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.road.race import Budget
     from regard.road.result import Result
+    from regard.road.terms import Budget
     from regard.road.track import Track
 
 Flag = Parameter(negative=())
@@ -112,7 +112,7 @@ def road(
 
 
 def _budget(minutes: float | None, flops: float | None, *, is_quick: bool) -> "Budget":
-    from regard.road.race import Budget
+    from regard.road.terms import Budget
 
     if is_quick and minutes is None:
         minutes = QUICK_MINUTES
@@ -133,16 +133,15 @@ def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_js
 
     systems = track.systems()
     voters = {name: find_systems(name.split("+")) for name in ensembles}
-    corpus = track.corpus_or(phrasebook)
-    race = track.race(corpus)
+    race = track.race_on(phrasebook)
     results: list[Result] = []
     for system in systems:
         results.append(track.enter(race, system))
-        _keep(results, track.out, corpus.title)
+        _keep(results, track.out, race.corpus.title)
     for name, members in voters.items():
         track.announce(name)
         results.append(race.ensemble(name, members))
-        _keep(results, track.out, corpus.title)
+        _keep(results, track.out, race.corpus.title)
     for path in [*draw(results, track.out), *draw_alignments(results, track.out)]:
         console.print(f"picture: {path}", highlight=False)
     if is_json:

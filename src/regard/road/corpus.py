@@ -6,6 +6,7 @@ from pathlib import Path
 
 from regard.data.config import DataConfig
 from regard.data.corpus import Example, Splits, read_pairs, write_pairs
+from regard.data.store import checksum
 from regard.errors import DataError
 
 SPLITS = ("train", "valid", "test")
@@ -19,11 +20,14 @@ class RaceCorpus:
         folder: where train.fr, train.en and the others are.
         source: the source language, a suffix of those files.
         target: the target language.
+        size: pairs asked of the generator that the folder is named after; None for a corpus that
+            is not generated.
     """
 
     folder: Path
     source: str
     target: str
+    size: int | None = None
 
     @classmethod
     def of(cls, folder: Path, pair: str | None = None) -> "RaceCorpus":
@@ -52,21 +56,28 @@ class RaceCorpus:
                     )
         return corpus
 
-    @classmethod
-    def written(cls, folder: Path, pair: str, make: Callable[[], Splits]) -> "RaceCorpus":
-        """A corpus that is made and written, unless it was before."""
-        source, _, target = pair.partition("-")
-        corpus = cls(folder, source, target)
-        if not all(path.exists() for split in SPLITS for path in corpus.files(split)):
+    def write(self, make: Callable[[], Splits]) -> None:
+        """Make and write it, unless it is there."""
+        if not all(path.exists() for split in SPLITS for path in self.files(split)):
             made = make()
             for split in SPLITS:
-                write_pairs(corpus.files(split), getattr(made, split), force=True)
-        return corpus
+                write_pairs(self.files(split), getattr(made, split), force=True)
 
     @property
     def title(self) -> str:
         """The corpus and its languages, such as multi30k, en → de."""
         return f"{self.folder.resolve().name}, {self.source} → {self.target}"
+
+    @property
+    def pair(self) -> str:
+        """The languages, such as en-de."""
+        return f"{self.source}-{self.target}"
+
+    def identity(self) -> dict[str, str | int]:
+        """What tells it from every other corpus, whether it is written yet or not."""
+        if self.size is not None:
+            return {"generator": self.folder.name, "size": self.size}
+        return {path.name: checksum(path) for split in SPLITS for path in self.files(split)}
 
     def files(self, split: str) -> tuple[Path, Path]:
         """Source and target file of train, valid or test."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 from regard.api import Translator
@@ -14,7 +15,7 @@ from regard.metrics.scorer import Score, Scorer
 from regard.road.result import LengthScore
 from regard.statistical.system import System as Statistical
 
-# Borders between groups of test sentences, in source words.
+# Borders between groups of test sentences, in source words; the last group has no end.
 LENGTHS = (5, 10, 15, 20, 25, 30, 40, 50, 60)
 # Fewer sentences than this have no BLEU worth drawing.
 FEWEST = 10
@@ -112,14 +113,14 @@ def measure(contestant: Contestant, test: Sequence[Example], scorer: Scorer) -> 
 def by_length(
     test: Sequence[Example], hypotheses: Sequence[str], scorer: Scorer
 ) -> tuple[LengthScore, ...]:
-    """BLEU of the sentences up to each border and beyond the one before."""
+    """BLEU of the sentences up to each border and beyond the one before, and beyond the last.
+
+    A group of fewer than FEWEST sentences is left out.
+    """
     found = []
-    shortest = 0
-    for longest in LENGTHS:
-        chosen = [
-            n for n, example in enumerate(test) if shortest < len(example.source.split()) <= longest
-        ]
-        shortest = longest
+    lengths = [len(example.source.split()) for example in test]
+    for shortest, longest in pairwise([0, *LENGTHS, max(*LENGTHS, *lengths)]):
+        chosen = [n for n, length in enumerate(lengths) if shortest < length <= longest]
         if len(chosen) >= FEWEST:
             score = scorer.score(
                 [hypotheses[n] for n in chosen], [test[n].target for n in chosen], samples=0

@@ -1,7 +1,9 @@
 """The race: every system on the same corpus, for the same time or the same arithmetic.
 
+    out/race.json             what it is a race on
     out/tokeniser/            one vocabulary for all learned systems
     out/NAME/run/             a run folder, or what a system of counts keeps
+    out/NAME/training.json    of a system of counts, how long it took to count
     out/NAME/result.json      once it is measured
     out/results.json, table.md, *.png
 
@@ -12,7 +14,7 @@ from its checkpoint.
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,16 +22,20 @@ from typing import Any
 from regard.api import load
 from regard.build import Run, build_trainer, create_run, open_run
 from regard.config import RunConfig, config_of
+from regard.data.batching import Batches
+from regard.data.store import Rows, Store
+from regard.lens.published import flops_by_time
 from regard.loading import choose_checkpoint
-from regard.machine import gemm_gflops
-from regard.models.flops import training_flops
 from regard.road.corpus import RaceCorpus
+from regard.road.cost import Epoch
 from regard.road.measure import Contestant, Counted, Learned, measure, scorer_for
-from regard.road.result import CurvePoint, Result, read_result
-from regard.road.systems import System
+from regard.road.result import CurvePoint, Result, read_kept, read_result, write_kept
+from regard.road.systems import System, with_bases
+from regard.road.terms import RUN, TOKENISER, Budget, Terms, agree
 from regard.statistical.system import load_system, train_system
 from regard.text.pair import TokeniserPair
 from regard.text.train import train_tokenisers
+from regard.train.config import TrainConfig
 from regard.train.console import ConsoleObserver
 from regard.train.history import read_events
 from regard.train.observer import JsonLog
@@ -37,25 +43,12 @@ from regard.train.progress import Progress
 from regard.train.signals import stopping_politely
 from regard.train.trainer import Trainer
 
-TOKENISER = "tokeniser"
-RUN = "run"
 LOG = "log.jsonl"
+COUNTING = "training.json"
 # Ablations are compared with one another, and get this share of a system's budget.
 ABLATION = 0.5
 # More steps than any budget allows; a budget ends a training, not their number.
 ENDLESS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What each system may spend: minutes of training, or operations by formula."""
-
-    minutes: float = 0.0
-    flops: float = 0.0
-
-    def share(self, part: float) -> "Budget":
-        """A part of it."""
-        return Budget(self.minutes * part, self.flops * part)
 
 
 class Stopped(Exception):  # noqa: N818, an answer to a person rather than an error
@@ -70,24 +63,15 @@ class Stopped(Exception):  # noqa: N818, an answer to a person rather than an er
         self.number = number
 
 
-@dataclass(frozen=True, slots=True)
-class Lengths:
-    """The training corpus in pieces.
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """What is kept of the training of a system of counts besides the system itself.
 
     Attributes:
-        pairs: of each sentence pair the tokens read and predicted, the end tokens included.
+        minutes: it took.
     """
 
-    pairs: list[tuple[int, int]]
-
-    @property
-    def targets(self) -> int:
-        """Tokens predicted in an epoch."""
-        return sum(target for _, target in self.pairs)
-
-    def flops_per_token(self, config: RunConfig, vocabulary: int) -> float:
-        """Operations of training by formula, for one target token."""
-        return training_flops(config.model, vocabulary, self.pairs) / self.targets
+    minutes: float
 
 
 class Race:
@@ -98,7 +82,7 @@ class Race:
         out: where everything is kept.
         budget: what each may spend.
         settings: of every learned system's run file, unless its own say otherwise.
-        sentence: that every system is shown on.
+        sentence: that every system is shown on; None for the first of the test set.
         display: shows a training to a person while it is open, and is told of its steps.
         tokenisers: unless given, they are learned from the corpus.
     """
@@ -109,7 +93,7 @@ class Race:
         out: Path,
         budget: Budget,
         settings: dict[str, dict[str, Any]],
-        sentence: str,
+        sentence: str | None,
         display: Callable[[Trainer], ConsoleObserver],
         tokenisers: TokeniserPair | None = None,
     ) -> None:
@@ -121,14 +105,45 @@ class Race:
         self.display = display
         self._tokenisers = tokenisers
         self._scorer = scorer_for(corpus.target)
+        self._terms: Terms | None = None
 
-    def enter(self, system: System) -> Result:
-        """Train and measure a system, or take what an earlier race found.
+    def hold(self) -> Terms:
+        """Make the folder this race's, before anything is taken from it or put there.
 
         Raises:
+            ConfigError: it holds another race.
+        """
+        if self._terms is None:
+            terms = Terms(
+                task=self.corpus.title,
+                corpus=self.corpus.identity(),
+                pair=self.corpus.pair,
+                budget=self.budget,
+                settings=self.settings,
+                sentence=self.sentence,
+            )
+            self._terms = agree(self.out, terms)
+        return self._terms
+
+    def folder(self, name: str) -> Path:
+        """Where a system is kept, or what all have in common.
+
+        Raises:
+            ConfigError: the folder of the race holds another one.
+        """
+        self.hold()
+        return self.out / name
+
+    def enter(self, system: System) -> Result:
+        """Train and measure a system, or take what was found before this race was stopped.
+
+        What a fine-tuning starts from has been entered before it.
+
+        Raises:
+            ConfigError: the folder holds another race.
             Stopped: a signal came.
         """
-        folder = self.out / system.name
+        folder = self.folder(system.name)
         found = read_result(folder)
         if found is not None:
             return found
@@ -137,23 +152,32 @@ class Race:
         found.save(folder)
         return found
 
-    def ensemble(self, name: str, systems: Sequence[System]) -> Result:
-        """Measure several trained systems that vote."""
-        folder = self.out / name
+    def ensemble(self, name: str, voters: Sequence[System]) -> Result:
+        """Measure several trained systems that vote.
+
+        Raises:
+            ConfigError: the folder holds another race.
+            Stopped: a signal came.
+        """
+        folder = self.folder(name)
         found = read_result(folder)
         if found is None:
-            folder.mkdir(parents=True, exist_ok=True)
-            members = [self.enter(system) for system in systems]
-            translator = load([self.out / system.name / RUN for system in systems])
+            entered = {system.name: self.enter(system) for system in with_bases(voters)}
+            members = [entered[system.name] for system in voters]
+            # The costs of a fine-tuning include those of what it started from.
+            included = {system.starts_from for system in voters}
+            paid = [member for member in members if member.system not in included]
+            translator = load([self.folder(member.system) / RUN for member in members])
             found = self._result(
                 name,
-                "Ensemble of " + ", ".join(system.name for system in systems),
+                "Ensemble of " + ", ".join(member.system for member in members),
                 Learned(translator),
                 parameters=sum(member.parameters for member in members),
                 steps=sum(member.steps for member in members),
-                minutes=sum(member.minutes for member in members),
-                flops=sum(member.flops for member in members),
+                minutes=sum(member.minutes for member in paid),
+                flops=sum(member.flops for member in paid),
             )
+            folder.mkdir(parents=True, exist_ok=True)
             found.save(folder)
         return found
 
@@ -162,7 +186,7 @@ class Race:
         """One vocabulary for all, learned once."""
         if self._tokenisers is not None:
             return self._tokenisers
-        folder = self.out / TOKENISER
+        folder = self.folder(TOKENISER)
         if not folder.exists():
             config = config_of({"text": self.settings.get("text", {})}, "road")
             examples = self.corpus.examples("train")
@@ -173,17 +197,23 @@ class Race:
         return TokeniserPair.load(folder)
 
     @cached_property
-    def lengths(self) -> Lengths:
-        """The training corpus, counted once."""
+    def store(self) -> Store:
+        """The training corpus in pieces, cut once."""
         examples = self.corpus.examples("train")
         source = self.tokenisers.source.encode_ids([e.source for e in examples])
         target = self.tokenisers.target.encode_ids([e.target for e in examples])
-        return Lengths([(len(s) + 1, len(t) + 1) for s, t in zip(source, target, strict=True)])
+        return Store(Rows.of(source), Rows.of(target))
 
-    @cached_property
-    def gflops(self) -> float:
-        """What the machine sustains, for the paper's estimate of a training's cost."""
-        return gemm_gflops(seconds=1.0)
+    def epoch(self, config: TrainConfig) -> Epoch:
+        """What a training learns from in a pass, in its own batches."""
+        batches = Batches(
+            self.store,
+            self.tokenisers,
+            batch_tokens=config.batch_tokens,
+            seed=config.seed,
+            max_length=config.max_length,
+        )
+        return Epoch.of(batches)
 
     def config(self, system: System) -> RunConfig:
         """The run file of a learned system."""
@@ -194,15 +224,15 @@ class Race:
         train = {"steps": ENDLESS, "minutes": budget.minutes, **tables.pop("train", {})}
         config = config_of({**tables, "train": train}, system.name)
         if budget.flops:
-            per_token = self.lengths.flops_per_token(config, len(self.tokenisers.target))
-            tokens = config.train.batch_tokens * config.train.accumulate
-            train["steps"] = max(1, round(budget.flops / (per_token * tokens)))
+            epoch = self.epoch(config.train)
+            per_step = epoch.flops_per_step(config, len(self.tokenisers.target))
+            train["steps"] = max(1, round(budget.flops / per_step))
             config = config_of({**tables, "train": train}, system.name)
         return replace(config, data=self.corpus.config())
 
     def run_of(self, system: System) -> Run:
-        """The run folder of a learned system, new or as an earlier race left it."""
-        folder = self.out / system.name / RUN
+        """The run folder of a learned system, new or as it was when this race was stopped."""
+        folder = self.folder(system.name) / RUN
         if folder.exists():
             return open_run(folder)
         return create_run(folder, self.config(system), self.tokenisers)
@@ -210,9 +240,12 @@ class Race:
     def _learned(self, system: System) -> Result:
         run = self.run_of(system)
         trainer = build_trainer(run)
-        if not trainer.resume() and system.starts_from is not None:
-            base = open_run(self.out / system.starts_from / RUN)
-            trainer.start_from(choose_checkpoint(base))
+        base = None
+        if system.starts_from is not None:
+            base = read_result(self.folder(system.starts_from))
+            assert base is not None, "a fine-tuning is entered after what it starts from"
+        if not trainer.resume() and base is not None:
+            trainer.start_from(choose_checkpoint(open_run(self.folder(base.system) / RUN)))
         log = JsonLog(run.folder / LOG, trainer.progress.step)
         with closing(log), self.display(trainer) as display:
             trainer.observers += [log, display]
@@ -221,35 +254,41 @@ class Race:
         if received:
             raise Stopped(received[0])
         progress = trainer.progress
-        per_token = self.lengths.flops_per_token(run.config, len(run.tokenisers.target))
+        epoch = self.epoch(run.config.train)
+        per_token = epoch.flops_per_token(run.config, len(run.tokenisers.target))
+        minutes, flops = (0.0, 0.0) if base is None else (base.minutes, base.flops)
         return self._result(
             system.name,
             system.title,
             Learned(load(run.folder)),
             parameters=trainer.model.num_parameters(),
             steps=progress.step,
-            minutes=progress.seconds / 60,
-            flops=per_token * progress.tokens,
+            minutes=minutes + progress.seconds / 60,
+            flops=flops + per_token * progress.tokens,
             tokens_per_second=_speed(progress),
-            curve=curve_of(run.folder / LOG),
+            curve=curve_of(run.folder / LOG, minutes),
         )
 
     def _counted(self, system: System) -> Result:
         assert system.kind != "learned"
-        folder = self.out / system.name / RUN
-        started = time.perf_counter()
-        if not folder.exists():
-            train_system(
+        folder = self.folder(system.name)
+        if not (folder / RUN).exists():
+            started = time.perf_counter()
+            made = train_system(
                 system.kind, self.corpus.examples("train"), self.corpus.examples("valid")
-            ).save(folder)
-        minutes = (time.perf_counter() - started) / 60
-        made = load_system(folder)
+            )
+            counting = Counting(minutes=(time.perf_counter() - started) / 60)
+            # Before the system, so that there is none whose minutes are not known.
+            write_kept(folder / COUNTING, asdict(counting))
+            made.save(folder / RUN)
+        counting = read_kept(folder / COUNTING, Counting, "remove the system's folder")
+        made = load_system(folder / RUN)
         return self._result(
             system.name,
             system.title,
             Counted(made),
             parameters=made.num_parameters(),
-            minutes=minutes,
+            minutes=counting.minutes,
         )
 
     def _result(
@@ -265,8 +304,10 @@ class Race:
         tokens_per_second: float = 0.0,
         curve: tuple[CurvePoint, ...] = (),
     ) -> Result:
-        found = measure(contestant, self.corpus.examples("test"), self._scorer)
-        looked = contestant.look(self.sentence)
+        test = self.corpus.examples("test")
+        sentence = test[0].source if self.sentence is None else self.sentence
+        found = measure(contestant, test, self._scorer)
+        looked = contestant.look(sentence)
         interval = found.score.interval
         assert interval is not None
         return Result(
@@ -280,12 +321,12 @@ class Race:
             steps=steps,
             minutes=minutes,
             flops=flops,
-            flops_by_time=60 * minutes * self.gflops * 1e9 if flops else 0.0,
+            flops_by_time=flops_by_time(minutes, self.hold().gflops) if flops else 0.0,
             tokens_per_second=tokens_per_second,
             decoded_per_second=found.words_per_second,
             by_length=found.by_length,
             curve=curve,
-            sentence=self.sentence,
+            sentence=sentence,
             translation=looked.translation,
             words=looked.words,
             source_words=looked.source_words,
@@ -293,9 +334,14 @@ class Race:
         )
 
 
-def curve_of(log: Path) -> tuple[CurvePoint, ...]:
-    """The validations of a training, each with the minutes of training before it."""
-    seconds = 0.0
+def curve_of(log: Path, minutes: float = 0.0) -> tuple[CurvePoint, ...]:
+    """The validations of a training, each with the minutes of training before it.
+
+    Args:
+        log: of the training.
+        minutes: before it began, of what it started from.
+    """
+    seconds = 60 * minutes
     points = []
     for event in read_events(log):
         if event["event"] == "step":

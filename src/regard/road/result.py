@@ -67,8 +67,10 @@ class Result:
         signature: of the score.
         parameters: trainable numbers; of a statistical system, entries of its tables.
         steps: optimiser steps taken.
-        minutes: of training, validations apart.
-        flops: of training, by formula: products only, no padding.
+        minutes: of training, validations apart; of a fine-tuning, those of what it started from
+            included, in all three costs.
+        flops: of training, by formula: products only, no padding. A translation that is drawn to
+            learn from its reward counts as long as its reference.
         flops_by_time: as the paper estimates it, training time × what the machine sustains.
         tokens_per_second: target tokens learned from.
         decoded_per_second: target words written, beam search included.
@@ -112,7 +114,7 @@ class Result:
 
     def save(self, folder: Path) -> None:
         """Write `result.json`, whole or not at all."""
-        _write(folder / RESULT, asdict(self))
+        write_kept(folder / RESULT, asdict(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +134,7 @@ class Report:
     results: tuple[Result, ...]
 
 
-Kept = TypeVar("Kept", Result, Report)
+Kept = TypeVar("Kept")
 
 
 def read_result(folder: Path) -> Result | None:
@@ -144,7 +146,7 @@ def read_result(folder: Path) -> Result | None:
     path = folder / RESULT
     if not path.exists():
         return None
-    return _read(path, Result, "remove it, and the system is measured again")
+    return read_kept(path, Result, "remove it, and the system is measured again")
 
 
 def read_report(path: Path) -> Report:
@@ -158,25 +160,39 @@ def read_report(path: Path) -> Report:
     """
     if path.is_dir():
         path = path / RESULTS
-    return _read(path, Report, "expected what `regard road` writes")
+    return read_kept(path, Report, "expected what `regard road` writes")
 
 
-def _read(path: Path, kind: type[Kept], advice: str) -> Kept:
+def read_kept(path: Path, kind: type[Kept], advice: str) -> Kept:
+    """A dataclass from a file of the race.
+
+    Args:
+        path: the file.
+        kind: the dataclass.
+        advice: what to do if it holds anything else.
+
+    Raises:
+        ModelFileError: it does, or it is missing.
+    """
     try:
         return TypeAdapter(kind).validate_json(read_bounded(path, MAX_BYTES))
     except ValidationError as error:
         raise ModelFileError(f"{path}: {error.errors()[0]['msg']}; {advice}") from None
 
 
-def _write(path: Path, content: dict[str, Any]) -> None:
+def write_kept(path: Path, content: dict[str, Any]) -> None:
+    """Write a file of the race, whole or not at all."""
+    _replace(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+
+
+def _replace(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.tmp")
-    text = json.dumps(content, ensure_ascii=False, indent=2)
-    temporary.write_text(text + "\n", "utf-8")
+    temporary.write_text(text, "utf-8")
     os.replace(temporary, path)
 
 
 def keep(results: Sequence[Any], table: str, folder: Path, task: str) -> None:
-    """Write what there is, whole or not at all: a race is looked at while it runs.
+    """Write what there is, each file whole or not at all: a race is looked at while it runs.
 
     Args:
         results: of a race or of an experiment, each a dataclass.
@@ -190,5 +206,5 @@ def keep(results: Sequence[Any], table: str, folder: Path, task: str) -> None:
         "task": task,
         "results": [asdict(result) for result in results],
     }
-    _write(folder / RESULTS, report)
-    (folder / TABLE).write_text(table, "utf-8")
+    write_kept(folder / RESULTS, report)
+    _replace(folder / TABLE, table)

@@ -152,7 +152,16 @@ def find_systems(names: Sequence[str]) -> list[System]:
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
             raise ConfigError(f"--systems {name}: no such system; {hint}")
     wanted = set(names or known)
-    for name in tuple(wanted):
-        if (base := known[name].starts_from) is not None:
-            wanted.add(base)
     return [system for system in SYSTEMS if system.name in wanted]
+
+
+def with_bases(systems: Sequence[System]) -> list[System]:
+    """All that must be trained for these: before a fine-tuning comes what it starts from."""
+    known = {system.name: system for system in SYSTEMS}
+    found: dict[str, System] = {}
+    for system in systems:
+        base = system.starts_from
+        if base is not None and base not in found:
+            found[base] = known[base]
+        found[system.name] = system
+    return list(found.values())

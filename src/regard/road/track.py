@@ -7,9 +7,10 @@ from typing import Any
 
 from regard.data.corpus import Splits
 from regard.road.corpus import RaceCorpus
-from regard.road.race import Budget, Race
+from regard.road.race import Race
 from regard.road.result import Result
-from regard.road.systems import System, find_systems
+from regard.road.systems import System, find_systems, with_bases
+from regard.road.terms import Budget
 from regard.text.pair import TokeniserPair
 from regard.train.console import ConsoleObserver
 from regard.train.trainer import Trainer
@@ -41,15 +42,26 @@ class Track:
     display: Callable[[Trainer], ConsoleObserver]
     announce: Callable[[str], None]
 
-    def corpus_or(self, make: Callable[..., Splits]) -> RaceCorpus:
-        """The corpus given, or a generated one of French and English, written to the folder."""
-        if self.corpus is not None:
-            return self.corpus
-        return RaceCorpus.written(self.out / make.__name__, "fr-en", lambda: make(size=self.size))
-
     def systems(self, own: Sequence[str] = ()) -> list[System]:
-        """Those asked for, or else an experiment's own, or else all."""
-        return find_systems(self.names or own)
+        """Those asked for, or else an experiment's own, or else all; and what they start from."""
+        return with_bases(find_systems(self.names or own))
+
+    def race_on(self, make: Callable[..., Splits]) -> Race:
+        """A race on the corpus given, or on a generated one of French and English.
+
+        Args:
+            make: generates it; it is written to a folder of its name.
+
+        Raises:
+            ConfigError: the folder holds another race.
+        """
+        corpus = self.corpus or RaceCorpus(self.out / make.__name__, "fr", "en", self.size)
+        race = self.race(corpus)
+        # What is there must be this race's before it is taken for its corpus.
+        race.hold()
+        if self.corpus is None:
+            corpus.write(lambda: make(size=self.size))
+        return race
 
     def race(
         self, corpus: RaceCorpus, folder: str = "", tokenisers: TokeniserPair | None = None
@@ -60,7 +72,7 @@ class Track:
             self.out / folder,
             self.budget,
             self.settings,
-            self.sentence or corpus.examples("test")[0].source,
+            self.sentence,
             self.display,
             tokenisers,
         )

@@ -52,11 +52,11 @@ def run(track: Track) -> Iterator[DataPoint]:
         Stopped: a signal came.
     """
     systems = track.systems(SYSTEMS)
-    corpus = track.corpus_or(phrasebook)
-    tokenisers = track.race(corpus).tokenisers
-    pairs = corpus.examples("train")
+    whole = track.race_on(phrasebook)
+    tokenisers = whole.tokenisers
+    pairs = whole.corpus.examples("train")
     for size in sizes(len(pairs)):
-        part = part_of(corpus, size, track.out / str(size) / "corpus")
+        part = part_of(whole.corpus, size, track.out / str(size) / "corpus")
         race = track.race(part, str(size), tokenisers)
         for system in systems:
             result = track.enter(race, system, f", {size:,} of {len(pairs):,} pairs")
@@ -77,7 +77,9 @@ def part_of(corpus: RaceCorpus, size: int, folder: Path) -> RaceCorpus:
         random.Random(SEED).shuffle(pairs)
         return Splits(pairs[:size], corpus.examples("valid"), corpus.examples("test"))
 
-    return RaceCorpus.written(folder, f"{corpus.source}-{corpus.target}", draw)
+    part = RaceCorpus(folder, corpus.source, corpus.target)
+    part.write(draw)
+    return part
 
 
 def table(points: Sequence[DataPoint]) -> Grid:

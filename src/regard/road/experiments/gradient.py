@@ -84,7 +84,7 @@ def run(track: Track) -> Iterator[Reach]:
             raise ConfigError(
                 f"--systems {system.name}: made of counts, it has no gradient; leave it out"
             )
-    race = track.race(track.corpus_or(joined))
+    race = track.race_on(joined)
     source = sequences(race)
     for system in systems:
         result = track.enter(race, system)

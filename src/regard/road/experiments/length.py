@@ -37,7 +37,7 @@ def run(track: Track) -> Iterator[Result]:
             "--experiment length writes sentences whose lengths it knows; leave out --corpus"
         )
     systems = track.systems(SYSTEMS)
-    race = track.race(track.corpus_or(joined))
+    race = track.race_on(joined)
     for system in systems:
         yield track.enter(race, system)
 
