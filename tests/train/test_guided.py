@@ -69,8 +69,20 @@ def transformer(**changes: Any) -> Transformer:
     return Transformer(dataclasses.replace(config, **changes), VOCABULARY, VOCABULARY).train()
 
 
-def guide_of(model: Seq2Seq[Any], *, layer: int = 0, head: int = 1, weight: float = 0.7) -> Guide:
-    config = TrainConfig(guided_alignment=weight, guided_layer=layer, guided_head=head)
+def guide_of(
+    model: Seq2Seq[Any],
+    *,
+    layer: int = 0,
+    head: int = 1,
+    weight: float = 0.7,
+    is_shifted: bool = False,
+) -> Guide:
+    config = TrainConfig(
+        guided_alignment=weight,
+        guided_layer=layer,
+        guided_head=head,
+        guided_shift=is_shifted,
+    )
     return Guide.of(model, config)
 
 
@@ -115,19 +127,22 @@ def test_a_weight_of_zero_is_no_catastrophe() -> None:
 
 
 @pytest.mark.parametrize("arch", ATTENTIVE)
-@pytest.mark.parametrize("head", [0, 1])
+@pytest.mark.parametrize(("head", "is_shifted"), [(0, False), (1, False), (1, True)])
 def test_the_term_is_that_of_the_weights_that_the_lens_sees(
-    arch: str, head: int, batch: Batch
+    arch: str, head: int, is_shifted: bool, batch: Batch
 ) -> None:
     model = tiny_model(arch)
-    found = guided(model, guide_of(model, head=head), batch)
+    found = guided(model, guide_of(model, head=head, is_shifted=is_shifted), batch)
     with capture(model) as seen:
         plain = batch_loss(model, batch, SMOOTHING)
     *_, last = (calls for site, calls in seen.calls.items() if "cross" in site)
     weights = torch.cat(last, dim=2)
     one = weights.mean(1) if head == 0 else weights[:, head - 1]
     assert batch.alignment is not None
-    term = alignment_loss(one, torch.from_numpy(batch.alignment))
+    alignment = torch.from_numpy(batch.alignment)
+    if is_shifted:
+        one, alignment = one[:, 1:], alignment[:, :-1]
+    term = alignment_loss(one, alignment)
     assert float(term) > 1
     torch.testing.assert_close(found.smoothed, plain.smoothed + 0.7 * term)
     torch.testing.assert_close(found.nll, plain.nll)

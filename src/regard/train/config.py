@@ -58,6 +58,13 @@ class TrainConfig:
     guided_head: Annotated[
         CountOrNone, Doc("head that is taught, counted from 1; 0 is the mean of all")
     ] = 1
+    guided_shift: Annotated[
+        bool,
+        Doc(
+            "teach the step that is fed a word where it came from, not the step that writes it "
+            "and has to guess it: better links for a given text (regard align --shift)"
+        ),
+    ] = False
     reward: Annotated[
         float,
         Ge(0),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from regard.attention import Attend, watching
 from regard.data.batching import Batch
@@ -37,17 +38,20 @@ class Guide:
 
     Only this attention runs the explicit formula, and it is watched by each thread for itself.
     Differs from Garg et al.: the guided head sees the target up to the last word only, as in
-    decoding, and there is no second pass that sees all of it.
+    decoding, and there is no second pass that sees all of it. Shifted, it sees the word itself as
+    well: A_t is what the step looks at that is fed t (Chen et al. 2020, section 3.2).
 
     Attributes:
         attend: the attention that is guided.
         head: which of its heads, from 1; 0 is the mean of all.
         weight: λ.
+        is_shifted: whether a word is taught to the step that is fed it.
     """
 
     attend: Attend
     head: int
     weight: float
+    is_shifted: bool = False
 
     @classmethod
     def of(cls, model: Seq2Seq[Any], config: TrainConfig) -> "Guide":
@@ -62,7 +66,12 @@ class Guide:
                 f"train.guided_layer = {config.guided_layer}: {len(layers)} layers of this model's "
                 "decoder attend to the source"
             )
-        return cls(layers[config.guided_layer - 1], config.guided_head, config.guided_alignment)
+        return cls(
+            layers[config.guided_layer - 1],
+            config.guided_head,
+            config.guided_alignment,
+            config.guided_shift,
+        )
 
     def taught(self, loss: Callable[[], Loss], batch: Batch) -> Loss:
         """The loss of a model on a batch, and what is added to it.
@@ -89,6 +98,8 @@ class Guide:
         # A logarithm needs fp32, whatever the attention was computed in.
         weights = weights.to(torch.promote_types(weights.dtype, torch.float32))
         alignment = torch.from_numpy(batch.alignment).to(weights)
+        if self.is_shifted:  # nothing is taught to the first step; the last has no word of its own
+            alignment = F.pad(alignment, (0, 0, 1, 0))[:, :-1]
         copies = weights.unflatten(0, (-1, len(alignment)))  # copies B T S
         term = alignment_loss(copies, alignment) / len(copies)
         return Loss(found.smoothed + self.weight * term, found.nll)
