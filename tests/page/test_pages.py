@@ -178,6 +178,8 @@ def test_everything_can_be_saved(page: Page, name: str) -> None:
 def test_hostile_text_and_names_stay_text(page: Page) -> None:
     translated(page, f"Jane {HOSTILE}")
     page.locator("#model").select_option(HOSTILE)
+    expect(page.locator("#request")).to_contain_text(f'"model": "{HOSTILE}"')
+    expect(page.locator("#step-name")).to_have_text(re.compile("Step 1"))
     page.locator("#view").get_by_role("button", name="pieces").click()
     written(page).first.hover()
     page.locator("summary").click()
