@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.page.browser import FLAGS, find_chromium
+from tests.page.browser import FLAGS, find_chromium, opened
 from tests.page.stage import PLAIN, TRUSTED, Stage
 
 # A busy machine is no reason to fail: no test here measures time. In milliseconds.
@@ -49,23 +49,6 @@ def page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def stage(browser: Browser) -> Iterator[Stage]:
-    """The served pages; an error of their scripts, or a request beyond, fails the test."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, base_url=TRUSTED)
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on(
-        "request",
-        lambda request: (
-            None
-            if request.url.startswith((f"{TRUSTED}/", f"{PLAIN}/", "blob:"))
-            else wrong.append(f"asked for {request.url}")
-        ),
-    )
-    page.on(
-        "console",
-        lambda said: wrong.append(said.text) if "Content Security" in said.text else None,
-    )
-    yield Stage(page)
-    context.close()
-    assert not wrong
+    """The served pages with answers that a test may set."""
+    with opened(browser, TRUSTED, PLAIN) as page:
+        yield Stage(page)

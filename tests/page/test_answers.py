@@ -205,7 +205,7 @@ def test_a_late_answer_to_what_was_typed_before_is_dropped(stage: Stage) -> None
     stage.wait_for_held(1)
     with page.expect_event("requestfailed") as failed:
         page.locator("#source").fill("two")
-    assert failed.value.post_data_json["q"] == "one"
+    assert '"one"' in (failed.value.post_data or "")
     stage.wait_for_held(2)
     stage.let_go(1)
     expect(page.locator("#target")).to_have_value("two")

@@ -16,6 +16,7 @@ export function askForKey() {
   const field = element("input", {
     type: "password",
     id: "key",
+    size: 12,
     autocomplete: "off",
     required: true,
     pattern: "[ -~]+",
