@@ -8,7 +8,7 @@ import torch
 
 from regard.errors import ConfigError
 from regard.lens import ideas
-from tests.page.conftest import known_record
+from tests.page.known import known_record
 
 
 def test_the_weather_is_that_of_the_slide() -> None:

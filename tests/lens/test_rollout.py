@@ -5,7 +5,7 @@ import torch
 from regard.lens.record import AttentionRecord
 from regard.lens.rollout import rollout
 from regard.shapes import Tensor
-from tests.page.conftest import known_record
+from tests.page.known import known_record
 
 
 def mixing(weights: Tensor) -> Tensor:

@@ -1,15 +1,12 @@
-"""A browser for the tests of the page, and attention whose weights are known."""
+"""A browser for the tests of the page, and pages that have a network or none."""
 
 from collections.abc import Iterator
 
 import pytest
-import torch
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from regard.lens.record import AttentionRecord
-from regard.shapes import Tensor
-from regard.text.encoded import Encoded
-from tests.page.browser import FLAGS, find_chromium
+from tests.page.browser import FLAGS, find_chromium, opened
+from tests.page.stage import PLAIN, TRUSTED, Stage
 
 # A busy machine is no reason to fail: no test here measures time. In milliseconds.
 expect.set_options(timeout=60_000)
@@ -50,40 +47,8 @@ def page(browser: Browser) -> Iterator[Page]:
     assert not wrong
 
 
-SOURCE = Encoded(
-    "Jane visite l'Afrique.",
-    (4, 5, 6, 7, 8, 9),
-    ("▁Jane", "▁vis", "ite", "▁l'", "Afrique", "."),
-    ((0, 4), (4, 8), (8, 11), (11, 14), (14, 21), (21, 22)),
-)
-TARGET = Encoded(
-    "Jane visits Africa.",
-    (4, 5, 6, 7),
-    ("▁Jane", "▁visits", "▁Africa", "."),
-    ((0, 4), (4, 11), (11, 18), (18, 19)),
-)
-
-
-def known_record(source: Encoded = SOURCE, target: Encoded = TARGET) -> AttentionRecord:
-    """Two layers of two heads; rows of the cross-attention differ, and layer 2 head 1 is apart.
-
-    Layer 2, head 1 looks at one piece only: target piece t at source piece t + 1.
-    """
-    torch.manual_seed(0)
-    num_source, num_target = len(source.pieces) + 1, len(target.pieces) + 1
-
-    def weights(rows: int, columns: int) -> Tensor:
-        return torch.randn(2, 2, rows, columns).mul(2).softmax(-1)
-
-    cross = weights(num_target, num_source)
-    cross[1, 0] = torch.eye(num_target, num_source).roll(1, 1)
-    decoder = weights(num_target, num_target).tril()
-    return AttentionRecord(
-        (*source.pieces, "</s>"),
-        (*target.pieces, "</s>"),
-        {
-            "encoder": weights(num_source, num_source),
-            "decoder": decoder / decoder.sum(-1, keepdim=True),
-            "cross": cross,
-        },
-    )
+@pytest.fixture
+def stage(browser: Browser) -> Iterator[Stage]:
+    """The served pages with answers that a test may set."""
+    with opened(browser, TRUSTED, PLAIN) as page:
+        yield Stage(page)

@@ -10,7 +10,7 @@ from regard.lens.html import write_html
 from regard.lens.picture import picture_of
 from regard.lens.record import Kind
 from regard.lens.wire import to_wire
-from tests.page.conftest import SOURCE, TARGET, known_record
+from tests.page.known import SOURCE, TARGET, known_record
 
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
 

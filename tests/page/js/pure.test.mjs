@@ -1,6 +1,7 @@
 // What the page computes without a page: run by `node --test`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { deflateSync } from "node:zlib";
 
 import { readEvents } from "../../../src/regard/serve/page/js/api.js";
 import { ticks } from "../../../src/regard/serve/page/js/chart.js";
@@ -8,7 +9,7 @@ import { Decoding } from "../../../src/regard/serve/page/js/decoding.js";
 import { fromHash, toHash } from "../../../src/regard/serve/page/js/hash.js";
 import { destination } from "../../../src/regard/serve/page/js/roving.js";
 import { merge, unitsOf } from "../../../src/regard/serve/page/js/units.js";
-import { chosen, mean } from "../../../src/regard/serve/page/js/weights.js";
+import { chosen, columnOf, mean, rowOf, unpack } from "../../../src/regard/serve/page/js/weights.js";
 
 const matrix = (rows, columns, values) => ({ rows, columns, values: Float32Array.from(values) });
 const START = { kind: "cross", layer: 0, words: true, text: "" };
@@ -78,6 +79,34 @@ test("layer and head 0 are means", () => {
   const value = (layer, head) => chosen(kind, layer, head).values[0];
   assert.deepEqual([value(2, 1), value(1, 0), value(0, 2), value(0, 0)], [3, 1.5, 3, 2.5]);
   assert.equal(mean(heads).values[0], 2.5);
+});
+
+/** As `pack` of `regard/lens/wire.py` writes: the largest of each row, then all bytes. */
+const packed = (largest, bytes) => {
+  const content = Buffer.alloc(4 * largest.length + bytes.length);
+  largest.forEach((value, i) => content.writeFloatLE(value, 4 * i));
+  content.set(bytes, 4 * largest.length);
+  return deflateSync(content).toString("base64");
+};
+
+test("weights are unpacked head by head, each row by its own scale", async () => {
+  // Two layers of one head, two rows of three columns.
+  const weights = packed([1, 0.5, 0.25, 0], [255, 0, 51, 0, 255, 102, 255, 255, 0, 0, 0, 0]);
+  const rollout = packed([0.5, 0.5], [255, 255, 0, 0, 255, 255]);
+  const kind = await unpack({ rows: "target", columns: "source", shape: [2, 1, 2, 3], weights, rollout });
+  assert.deepEqual([kind.layers, kind.heads, kind.matrices.length], [2, 1, 2]);
+  const rounded = (values) => [...values].map((value) => Number(value.toFixed(4)));
+  assert.deepEqual(rounded(kind.matrices[0].values), [1, 0, 0.2, 0, 0.5, 0.2]);
+  assert.deepEqual(rounded(kind.matrices[1].values), [0.25, 0.25, 0, 0, 0, 0]);
+  assert.deepEqual(rounded(kind.rollout.values), [0.5, 0.5, 0, 0, 0.5, 0.5]);
+  assert.deepEqual(rounded(rowOf(kind.matrices[0], 1)), [0, 0.5, 0.2]);
+  assert.deepEqual(rounded(columnOf(kind.matrices[0], 2)), [0.2, 0.2]);
+});
+
+test("what has no rollout is unpacked without one", async () => {
+  const kind = await unpack({ rows: "", columns: "", shape: [1, 1, 1, 1], weights: packed([1], [255]) });
+  assert.equal(kind.rollout, null);
+  assert.deepEqual([...kind.matrices[0].values], [1]);
 });
 
 const node = (id, parent, piece, log_prob) => ({ id, parent, piece, probability: 0.5, log_prob, rivals: [] });

@@ -1,16 +1,20 @@
 // @ts-check
 /** The server's API: JSON both ways, and server-sent events while it decodes. */
+import { askForKey, authorization } from "regard/key.js";
 
-/** What the server refuses, in its own words. */
-export class Refused extends Error {
-  /**
-   * @param {number} status
-   * @param {string} message
-   */
-  constructor(status, message) {
-    super(message);
-    this.status = status;
-  }
+const SILENCE = "the server does not answer";
+
+/** What the server refuses, in its own words; or that it says nothing. */
+export class Refused extends Error {}
+
+/**
+ * What went wrong, for a reader. A fault of the page's own is thrown on after it was told.
+ * @param {unknown} error
+ * @param {(line: string) => void} say
+ */
+export function tellRefusal(error, say) {
+  say(error instanceof Error ? error.message : String(error));
+  if (!(error instanceof Refused)) throw error;
 }
 
 /**
@@ -19,7 +23,7 @@ export class Refused extends Error {
  * @returns {Promise<any>}
  */
 export async function get(path, { signal } = {}) {
-  return (await answered(fetch(path, { signal }))).json();
+  return (await answered(fetch(path, { headers: authorization(), signal }))).json();
 }
 
 /**
@@ -32,7 +36,7 @@ export function send(path, body, { signal, accept = "application/json" } = {}) {
   return answered(
     fetch(path, {
       method: "POST",
-      headers: { "Content-Type": "application/json", Accept: accept },
+      headers: { "Content-Type": "application/json", Accept: accept, ...authorization() },
       body: JSON.stringify(body),
       signal,
     }),
@@ -50,7 +54,7 @@ export async function post(path, body, options) {
 }
 
 /**
- * Events as they come.
+ * Events as they come; one that tells of an error ends them.
  * @param {string} path
  * @param {object} body
  * @param {(event: string, data: any) => void} tell
@@ -62,11 +66,15 @@ export async function stream(path, body, tell, { signal } = {}) {
   let waiting = "";
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(silence);
     if (done) return;
     const { events, rest } = readEvents(waiting + value);
     waiting = rest;
-    for (const { event, data } of events) tell(event, JSON.parse(data));
+    for (const { event, data } of events) {
+      const told = JSON.parse(data);
+      if (event === "error") throw new Refused(told.error);
+      tell(event, told);
+    }
   }
 }
 
@@ -97,8 +105,17 @@ export function readEvents(text) {
  * @returns {Promise<Response>}
  */
 async function answered(asked) {
-  const answer = await asked;
+  const answer = await asked.catch(silence);
   if (answer.ok) return answer;
+  if (answer.status === 403) askForKey();
   const said = await answer.json().catch(() => ({}));
-  throw new Refused(answer.status, typeof said.error === "string" ? said.error : answer.statusText);
+  throw new Refused(typeof said.error === "string" ? said.error : answer.statusText);
+}
+
+/**
+ * @param {unknown} error of the connection
+ * @returns {never}
+ */
+function silence(error) {
+  throw error instanceof DOMException && error.name === "AbortError" ? error : new Refused(SILENCE);
 }

@@ -16,7 +16,8 @@ export const style = `
   container-type: inline-size;
 }
 * { box-sizing: border-box; }
-[hidden] { display: none !important; }
+[hidden], :host([data-empty]) > :not(.none), :host(:not([data-empty])) > .none { display: none !important; }
+.none { color: var(--quiet); margin: 0; }
 button, label { font: inherit; color: inherit; }
 button:focus-visible, canvas:focus-visible, input:focus-visible {
   outline: 2px solid var(--accent);
@@ -52,8 +53,8 @@ svg.lines path { fill: none; stroke: var(--accent); stroke-linecap: round; }
 .tick { display: inline-flex; gap: .4rem; align-items: center; color: var(--quiet); cursor: pointer; }
 .tick input { accent-color: var(--accent); margin: 0; }
 .maps { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 7fr); gap: 2rem; align-items: start; }
-.maps.alone, .maps.rolled { grid-template-columns: minmax(0, 1fr); }
-.maps.alone .heads, .maps.rolled .heads { display: none; }
+.maps.alone { grid-template-columns: minmax(0, 1fr); }
+.maps.alone .heads { display: none; }
 .grid { display: grid; gap: 4px; align-items: center; justify-items: center; }
 .grid .number { color: var(--quiet); font-size: .6875rem; font-variant-numeric: tabular-nums; }
 .grid .number.row { justify-self: end; padding-right: .25rem; }

@@ -20,8 +20,9 @@ import { group, press, toggle } from "regard/buttons.js";
 import { isDark, ramp } from "regard/colours.js";
 import { drawn, element } from "regard/dom.js";
 import { HeadGrid, nameOf } from "regard/head-grid.js";
-import { cellAt, drawHeatMap, hundredths, measure } from "regard/heat-map.js";
+import { cellAt, drawHeatMap, measure } from "regard/heat-map.js";
 import { drawLines } from "regard/lines.js";
+import { reading } from "regard/reading.js";
 import { destination, roving } from "regard/roving.js";
 import { Sentence } from "regard/sentence.js";
 import { merge, unitsOf } from "regard/units.js";
@@ -52,8 +53,7 @@ const TITLES = /** @type {Record<string, string>} */ ({
 const HINT =
   "One row a layer, one column a head, their means at the end. Arrow keys move, Enter shows one alone.";
 const MODESTY = "Weights show where the model looked, not why.";
-/** Words named in the line below the map. */
-const NAMED = 4;
+export const NO_ATTENTION = "this model has no attention";
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(style);
@@ -78,8 +78,8 @@ export class AttentionView extends HTMLElement {
   _made = "";
 
   _open = () => this._choose({ alone: !this._state.alone });
-  _keys = new Sentence("", (i) => this._point(i === null ? null : { row: null, column: i }), this._open);
-  _queries = new Sentence("", (i) => this._point(i === null ? null : { row: i, column: null }), this._open);
+  _keys = new Sentence((i) => this._point(i === null ? null : { row: null, column: i }), this._open);
+  _queries = new Sentence((i) => this._point(i === null ? null : { row: i, column: null }), this._open);
   _names = [element("span", { class: "name" }), element("span", { class: "name" })];
   _lines = drawn("svg", { class: "lines", "aria-hidden": "true" });
   _tabs = element("div", { class: "tabs", role: "tablist", "aria-label": "kind of attention" });
@@ -103,6 +103,7 @@ export class AttentionView extends HTMLElement {
       element("p", { class: "caption", text: MODESTY }),
     ]),
   ]);
+  _none = element("p", { class: "none", text: NO_ATTENTION });
   _resizes = new ResizeObserver(() => this._drawMap());
   _scheme = matchMedia("(prefers-color-scheme: dark)");
   _onScheme = () => void this._show();
@@ -112,6 +113,7 @@ export class AttentionView extends HTMLElement {
     const root = this.attachShadow({ mode: "open" });
     root.adoptedStyleSheets = [sheet];
     root.append(
+      this._none,
       element("div", { class: "sentences" }, [
         element("div", { class: "side" }, [this._names[0], this._keys.node]),
         element("div", { class: "between" }),
@@ -178,7 +180,7 @@ export class AttentionView extends HTMLElement {
    */
   light(piece) {
     const row = this._rows.findIndex((unit) => unit.pieces.includes(piece));
-    const isWritten = this._wire?.kinds[this._state.kind].rows !== "source";
+    const isWritten = this._wire?.kinds[this._state.kind]?.rows !== "source";
     if (isWritten) this._point({ row: row < 0 ? null : row, column: null });
   }
 
@@ -187,6 +189,7 @@ export class AttentionView extends HTMLElement {
    * @returns {Promise<Blob>}
    */
   png() {
+    if (!this._rows.length) return Promise.reject(new Error(NO_ATTENTION));
     const canvas = document.createElement("canvas");
     this._paint(canvas, { row: null, column: null }, 3);
     const context = canvas.getContext("2d");
@@ -237,7 +240,8 @@ export class AttentionView extends HTMLElement {
     const wire = this._wire;
     if (!wire) return;
     const kinds = KINDS.filter((kind) => kind in wire.kinds);
-    if (!kinds.length) return;
+    this.toggleAttribute("data-empty", !kinds.length);
+    if (!kinds.length) return this._clear();
     if (!kinds.includes(this._state.kind)) this._state.kind = kinds[kinds.length - 1];
     const packed = wire.kinds[this._state.kind];
     const unpacking = this._kinds.get(this._state.kind) ?? unpack(packed);
@@ -268,7 +272,17 @@ export class AttentionView extends HTMLElement {
     this._made = due;
     this._grid.choose(state.layer, state.head);
     if (state.alone && wasAmongHeads) this._canvas.focus();
-    this.dispatchEvent(new Event("draw"));
+  }
+
+  /** Leave nothing of another model's picture. */
+  _clear() {
+    [this._rows, this._columns] = [[], []];
+    this._matrix = { rows: 0, columns: 0, values: new Float32Array() };
+    this._keys.show([]);
+    this._queries.show([]);
+    this._grid.node.replaceChildren();
+    this._tabs.replaceChildren();
+    this._point({ row: null, column: null });
   }
 
   /**
@@ -343,32 +357,8 @@ export class AttentionView extends HTMLElement {
     if (row !== null && ofRow) drawLines(this._lines, queries.words[row], keys.words, ofRow);
     else if (column !== null && ofColumn) drawLines(this._lines, keys.words[column], queries.words, ofColumn);
     else this._lines.replaceChildren();
-    this._reading.replaceChildren(...this._said(ofRow, ofColumn));
+    this._reading.replaceChildren(...reading(lit, this._rows, this._columns, ofRow, ofColumn));
     this._drawMap();
-  }
-
-  /**
-   * What is lit, in words.
-   * @param {Float32Array | null} ofRow
-   * @param {Float32Array | null} ofColumn
-   * @returns {(Node | string)[]}
-   */
-  _said(ofRow, ofColumn) {
-    const { row, column } = this._lit;
-    const bold = (/** @type {Unit} */ unit) => element("b", { text: unit.label, dir: "auto" });
-    const best = (/** @type {Float32Array} */ weights, /** @type {Unit[]} */ units) =>
-      [...weights.keys()]
-        .sort((a, b) => weights[b] - weights[a])
-        .slice(0, NAMED)
-        .flatMap((i) => [" ", bold(units[i]), ` ${hundredths(weights[i])} `]);
-    if (row !== null && column !== null && ofRow) {
-      return [bold(this._rows[row]), " → ", bold(this._columns[column]), ` ${ofRow[column].toFixed(3)}`];
-    }
-    if (row !== null && ofRow) return [bold(this._rows[row]), " looks at", ...best(ofRow, this._columns)];
-    if (column !== null && ofColumn) {
-      return [bold(this._columns[column]), " is looked at by", ...best(ofColumn, this._rows)];
-    }
-    return [];
   }
 
   _drawMap() {

@@ -2,7 +2,7 @@
 /**
  * Curves and points with their axes, as SVG.
  *
- * @typedef {{ name: string, x: number[], y: number[], colour?: string }} Curve
+ * @typedef {{ name: string, x: number[], y: number[] }} Curve
  * @typedef {{ name: string, x: number | null, y: number, isFilled: boolean }} Point
  * @typedef {{ x: string, y: string, isLog?: boolean, height?: number, fromZero?: boolean }} Axes
  */
@@ -13,7 +13,7 @@ const WIDEST = 640;
 /** How far below its point a name may stand, in the order of preference, where there is a crowd. */
 const SHIFTS = [-10, 18, -24, 32];
 const MARGIN = { left: 52, right: 16, top: 14, bottom: 40 };
-export const COLOURS = ["var(--accent)", "var(--warm)", "light-dark(#3c8567, #7cc9a7)"];
+const COLOURS = ["var(--accent)", "var(--warm)", "light-dark(#3c8567, #7cc9a7)"];
 
 /**
  * @param {Curve[]} curves
@@ -22,20 +22,20 @@ export const COLOURS = ["var(--accent)", "var(--warm)", "light-dark(#3c8567, #7c
  */
 export function lineChart(curves, axes) {
   const frame = new Frame(curves.flatMap((c) => c.x), curves.flatMap((c) => c.y), axes);
-  curves.forEach(({ name, x, y, colour }, i) => {
+  curves.forEach(({ name, x, y }, i) => {
     const points = x.map((value, j) => `${frame.x(value).toFixed(1)},${frame.y(y[j]).toFixed(1)}`);
     const line = drawn("polyline", { class: "curve", points: points.join(" ") }, [drawn("title", { text: name })]);
-    line.style.stroke = colour ?? COLOURS[i % COLOURS.length];
+    line.style.stroke = COLOURS[i % COLOURS.length];
     frame.svg.append(line);
     if (x.length === 1) {
       const dot = drawn("circle", { cx: frame.x(x[0]), cy: frame.y(y[0]), r: 3 });
-      dot.style.fill = colour ?? COLOURS[i % COLOURS.length];
+      dot.style.fill = COLOURS[i % COLOURS.length];
       frame.svg.append(dot);
     }
   });
-  const keys = curves.map(({ name, colour }, i) => {
+  const keys = curves.map(({ name }, i) => {
     const key = element("span", { class: "key", text: name });
-    key.style.setProperty("--mark", colour ?? COLOURS[i % COLOURS.length]);
+    key.style.setProperty("--mark", COLOURS[i % COLOURS.length]);
     return key;
   });
   return element("div", {}, [frame.svg, ...(curves.length > 1 ? keys : [])]);

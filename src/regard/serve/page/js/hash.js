@@ -1,9 +1,5 @@
 // @ts-check
-/**
- * What is shown, in the address: a link opens the same picture.
- *
- * @typedef {import("regard/attention-view.js").ViewState} ViewState
- */
+/** What is shown, in the address: a link opens the same picture. */
 
 /**
  * @template {Record<string, string | number | boolean>} State

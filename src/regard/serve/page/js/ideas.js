@@ -1,7 +1,7 @@
 // @ts-check
 /** The ideas of the lectures, each asked of the package through the API and only drawn here. */
-import { get, post, Refused } from "regard/api.js";
-import "regard/attention-view.js";
+import { get, post, tellRefusal } from "regard/api.js";
+import { NO_ATTENTION } from "regard/attention-view.js";
 import { lineChart, scatter } from "regard/chart.js";
 import { ramp } from "regard/colours.js";
 import { element } from "regard/dom.js";
@@ -32,24 +32,36 @@ function part(panel, selector) {
 }
 
 /**
+ * @param {string} panel
+ * @returns {(line: string) => void} tells what went wrong below the panel's text
+ */
+function saying(panel) {
+  return (line) => (part(panel, ".status").textContent = line);
+}
+
+/**
  * One question at a time: the newest answer is shown, what was asked before it is not.
  * @template Answer
+ * @param {string} panel which is told what is refused
  * @param {(signal: AbortSignal) => Promise<Answer>} ask
  * @param {(answer: Answer) => void} show
- * @param {(line: string) => void} [say]
+ * @param {() => void} [clear] what is shown, where it is no answer to what is asked now
  * @returns {() => void}
  */
-function asking(ask, show, say = () => {}) {
+function asking(panel, ask, show, clear = () => {}) {
   let asked = new AbortController();
   return async () => {
     asked.abort();
     asked = new AbortController();
     const { signal } = asked;
+    const say = saying(panel);
     try {
       show(await ask(signal));
       say("");
     } catch (error) {
-      if (!signal.aborted) say(error instanceof Refused ? error.message : "the server does not answer");
+      if (signal.aborted) return;
+      clear();
+      tellRefusal(error, say);
     }
   };
 }
@@ -64,6 +76,7 @@ function weather() {
   const table = element("div");
   part("weather", ".drawing").append(map.node, table);
   const ask = asking(
+    "weather",
     (signal) => post("/ideas/weather", { query }, { signal }),
     (answer) => {
       map.show(answer);
@@ -85,6 +98,7 @@ function byHand() {
   let inputs = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]];
   const scaled = /** @type {HTMLInputElement} */ (part("by-hand", ".scaled"));
   const ask = asking(
+    "by-hand",
     (signal) => post("/ideas/by-hand", { inputs, score: scaled.checked ? "scaled" : "dot" }, { signal }),
     (answer) => {
       const edit = (/** @type {number} */ i, /** @type {number} */ j, /** @type {number} */ value) => {
@@ -108,6 +122,7 @@ function byHand() {
 
 function positions() {
   asking(
+    "positions",
     (signal) => get("/ideas/positions", { signal }),
     (answer) => {
       const rows = /** @type {Matrix} */ (answer.sinusoids);
@@ -141,6 +156,7 @@ function masks() {
   const lookAhead = /** @type {HTMLInputElement} */ (part("masks", ".look-ahead"));
   const padding = /** @type {HTMLInputElement} */ (part("masks", ".padding"));
   const ask = asking(
+    "masks",
     (signal) => post("/ideas/masks", { look_ahead: lookAhead.checked, padding: padding.checked }, { signal }),
     (answer) => {
       const weights = /** @type {Matrix} */ (answer.weights);
@@ -151,6 +167,7 @@ function masks() {
         ),
       );
     },
+    () => part("masks", ".drawing").replaceChildren(),
   );
   lookAhead.addEventListener("change", ask);
   padding.addEventListener("change", ask);
@@ -163,6 +180,7 @@ function heads(names) {
   const sentence = /** @type {HTMLInputElement} */ (part("heads", ".sentence"));
   model.replaceChildren(...names.map((text) => element("option", { value: text, text })));
   const ask = asking(
+    "heads",
     (signal) => post("/ideas/heads", { q: sentence.value, model: model.value }, { signal }),
     (answer) => {
       const found = answer[kind.value] ?? {};
@@ -174,10 +192,11 @@ function heads(names) {
           columnNames: rows[0].map((_, i) => `${i + 1}`),
         }),
       );
-      const none = element("p", { class: "quiet", text: `this model has no ${kind.value} attention` });
+      const text = Object.keys(answer).length ? `this model has no ${kind.value} attention` : NO_ATTENTION;
+      const none = element("p", { class: "quiet", text });
       part("heads", ".drawing").replaceChildren(element("div", { class: "matrices" }, tables.length ? tables : [none]));
     },
-    (line) => line && part("heads", ".drawing").replaceChildren(element("p", { class: "quiet", text: line })),
+    () => part("heads", ".drawing").replaceChildren(),
   );
   for (const box of [model, kind, sentence]) box.addEventListener("change", ask);
   ask();
@@ -189,6 +208,7 @@ function contexts(models) {
   const isEnglish = models[0]?.source === "en";
   [...(isEnglish ? SENTENCES : FRENCH), isEnglish ? "bank" : "livre"].forEach((text, i) => (boxes[i].value = text));
   const ask = asking(
+    "contexts",
     (signal) => {
       const [first, second, word] = boxes.map((box) => box.value);
       const model = /** @type {HTMLSelectElement} */ (part("heads", ".model")).value;
@@ -202,7 +222,7 @@ function contexts(models) {
           height: 240,
         }),
       ),
-    (line) => (part("contexts", ".status").textContent = line),
+    () => part("contexts", ".drawing").replaceChildren(),
   );
   for (const box of boxes) box.addEventListener("change", ask);
   part("heads", ".model").addEventListener("change", ask);
@@ -228,9 +248,14 @@ async function road() {
     const cost = flops ? ` for ${flops.toExponential(1)} FLOPs` : "";
     part("road", ".reading").textContent = `${title || name}: ${bleu.toFixed(1)} BLEU${cost}.`;
     part("road", ".shown").textContent = sentence ? `${sentence} → ${translation}` : "";
-    const data = await looked(system).catch(() => system.attention);
+    let refusal = "";
+    const data = await looked(system).catch((error) => {
+      tellRefusal(error, (line) => (refusal = line));
+      return system.attention;
+    });
     if (system !== chosen) return;
-    view.hidden = !data;
+    saying("road")(refusal);
+    view.hidden = !data || !Object.keys(data.kinds).length;
     if (data) view.data = data;
   };
   const show = () => {
@@ -248,7 +273,11 @@ weather();
 byHand();
 positions();
 masks();
-const models = await get("/models").catch(() => []);
-heads(models.map((/** @type {{ name: string }} */ { name }) => name));
-contexts(models);
-await road().catch(() => (part("road", ".reading").textContent = "the server does not answer"));
+road().catch((error) => tellRefusal(error, saying("road")));
+try {
+  const models = /** @type {{ name: string, source: string }[]} */ (await get("/models"));
+  heads(models.map(({ name }) => name));
+  contexts(models);
+} catch (error) {
+  for (const panel of ["heads", "contexts"]) tellRefusal(error, saying(panel));
+}

@@ -1,6 +1,6 @@
 // @ts-check
 /** A training while it runs: its curves, and its validation translations changing. */
-import { get } from "regard/api.js";
+import { get, tellRefusal } from "regard/api.js";
 import { lineChart } from "regard/chart.js";
 import { element } from "regard/dom.js";
 import { fromHash, toHash } from "regard/hash.js";
@@ -67,25 +67,47 @@ function showTranslations(validations) {
 /** @type {History | null} */
 let found = null;
 
+/** @param {string} line */
+function say(line) {
+  node("status").textContent = line;
+}
+
 async function refresh() {
-  if (!state.run) return;
+  const { run } = state;
+  if (!run) return;
   try {
-    found = /** @type {History} */ (await get(`/runs/${encodeURIComponent(state.run)}`));
+    const history = /** @type {History} */ (await get(`/runs/${encodeURIComponent(run)}`));
+    // Another run may have been chosen while this one's log was read.
+    if (run !== state.run) return;
+    found = history;
     show(found);
-    node("status").textContent = "";
+    say("");
   } catch (error) {
-    node("status").textContent = error instanceof Error ? error.message : String(error);
+    if (run === state.run) tellRefusal(error, say);
   }
 }
 
+/** Leave nothing of another run under the name of this one. */
+function clear() {
+  found = null;
+  for (const id of ["standing", "status", "loss", "bleu", "validation", "translations"]) node(id).replaceChildren();
+}
+
 async function begin() {
-  const runs = /** @type {{ name: string }[]} */ (await get("/runs").catch(() => []));
+  /** @type {{ name: string }[]} */
+  let runs;
+  try {
+    runs = await get("/runs");
+  } catch (error) {
+    return tellRefusal(error, say);
+  }
   if (!runs.some(({ name }) => name === state.run)) state.run = runs[0]?.name ?? "";
   runBox.replaceChildren(...runs.map(({ name }) => element("option", { value: name, text: name })));
   runBox.value = state.run;
-  if (!runs.length) node("status").textContent = "no run is served; start the server with --runs DIR";
+  if (!runs.length) say("no run is served; start the server with --runs DIR");
   runBox.addEventListener("change", () => {
     remember({ run: runBox.value, step: 0 });
+    clear();
     void refresh();
   });
   stepBox.addEventListener("change", () => {

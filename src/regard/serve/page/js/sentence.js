@@ -10,12 +10,11 @@ import { roving } from "regard/roving.js";
 
 export class Sentence {
   /**
-   * @param {string} name what the sentence is, for those who do not see it
    * @param {(index: number | null) => void} onPoint told which word is pointed at or focused
-   * @param {(index: number) => void} onOpen told which word was double-clicked or entered
+   * @param {() => void} onOpen told when a word was double-clicked or entered
    */
-  constructor(name, onPoint, onOpen) {
-    this.node = element("div", { class: "sentence", dir: "auto", role: "group", "aria-label": name });
+  constructor(onPoint, onOpen) {
+    this.node = element("div", { class: "sentence", dir: "auto", role: "group" });
     /** @type {HTMLElement[]} */
     this.words = [];
     this._stops = roving(this.node);
@@ -30,10 +29,10 @@ export class Sentence {
       this.node.addEventListener(kind, () => onPoint(null));
     }
     this.node.addEventListener("dblclick", (event) => {
-      if (indexOf(event) >= 0) onOpen(indexOf(event));
+      if (indexOf(event) >= 0) onOpen();
     });
     this.node.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && indexOf(event) >= 0) onOpen(indexOf(event));
+      if (event.key === "Enter" && indexOf(event) >= 0) onOpen();
     });
   }
 
@@ -43,7 +42,6 @@ export class Sentence {
       element("button", {
         type: "button",
         class: isSpecial ? "word special" : "word",
-        dir: "auto",
         "data-stop": true,
         text: label,
       }),

@@ -1,6 +1,6 @@
 // @ts-check
 /** The page that translates, and shows where the model looked. */
-import { get, post, send, stream, Refused } from "regard/api.js";
+import { get, post, send, stream, tellRefusal } from "regard/api.js";
 import { START } from "regard/attention-view.js";
 import { drawTree, markNode } from "regard/beam-tree.js";
 import { Decoding } from "regard/decoding.js";
@@ -42,6 +42,8 @@ const otherView = /** @type {AttentionView} */ (at("other-view", HTMLElement));
 let models = [];
 /** @type {Map<number, Decoding>} */
 let decodings = new Map();
+/** What was asked for the picture that is shown, and the sentence that it shows. */
+let shown = { body: {}, sentence: "" };
 let state = fromHash(location.hash, PAGE_START);
 let asking = new AbortController();
 let timer = 0;
@@ -81,26 +83,27 @@ async function translate() {
     return say("");
   }
   say("translating …");
+  clearSteps();
   try {
     const body = request(state.model);
     const others = state.other ? [post("/attend", request(state.other), { signal })] : [];
     const [answer, beside] = await Promise.all([post("/attend", body, { signal }), ...others]);
-    show(answer, beside);
+    show(body, answer, beside);
     at("request", HTMLElement).textContent = `POST /attend\n${JSON.stringify(body, null, 2)}`;
     at("response", HTMLElement).textContent = JSON.stringify(answer, null, 2).slice(0, 4000);
     say("");
     await follow(signal);
   } catch (error) {
-    if (signal.aborted) return;
-    say(error instanceof Refused ? error.message : "the server does not answer", true);
+    if (!signal.aborted) tellRefusal(error, (line) => say(line, true));
   }
 }
 
 /**
+ * @param {object} body what was asked
  * @param {Attended} answer
  * @param {Attended | undefined} beside
  */
-function show(answer, beside) {
+function show(body, answer, beside) {
   target.value = answer.text;
   const many = answer.sentences.length;
   at("found", HTMLElement).hidden = !many;
@@ -112,14 +115,16 @@ function show(answer, beside) {
       button.setAttribute("aria-pressed", String(i === state.sentence));
       button.addEventListener("click", () => {
         remember({ sentence: i, step: 0 });
-        show(answer, beside);
+        show(body, answer, beside);
         showSteps();
       });
       return button;
     }),
   );
   if (!many) return;
-  view.data = answer.sentences[state.sentence].attention;
+  const { source: sentence, attention } = answer.sentences[state.sentence];
+  shown = { body, sentence };
+  view.data = attention;
   const other = beside?.sentences[state.sentence];
   at("beside", HTMLElement).hidden = !other;
   if (beside && other) {
@@ -139,7 +144,7 @@ async function follow(signal) {
     if (!told.has(sentence)) told.set(sentence, new Decoding());
     return told.get(sentence);
   };
-  const beam = state.beam || models.find(({ name }) => name === state.model)?.beam || 1;
+  const beam = state.beam || model()?.beam || 1;
   const body = request(state.model, { beam, alternatives: Math.max(beam - 1, 0) });
   await stream("/translate/stream", body, (event, data) => {
     if (event === "step") of(data.sentence).add(data);
@@ -149,11 +154,19 @@ async function follow(signal) {
   showSteps();
 }
 
+function clearSteps() {
+  decodings = new Map();
+  for (const id of ["step-name", "bars", "tree", "tree-reading"]) at(id, HTMLElement).replaceChildren();
+  for (const id of ["back", "forward"]) at(id, HTMLButtonElement).disabled = true;
+  stepBox.max = "0";
+}
+
 function showSteps() {
   const decoding = decodings.get(state.sentence);
   if (!decoding) return;
   const steps = decoding.best();
   stepBox.max = String(Math.max(steps.length - 1, 0));
+  at("tree-reading", HTMLElement).textContent = "";
   drawTree(at("tree", HTMLElement), decoding, (node, path) => {
     at("tree-reading", HTMLElement).textContent =
       `${path.map(({ piece }) => piece).join(" ")} · probability of the last ${percent(node.probability)}, ` +
@@ -211,6 +224,28 @@ function goOn() {
   void translate();
 }
 
+/** @returns {Model | undefined} */
+function model() {
+  return models.find(({ name }) => name === state.model);
+}
+
+/** @returns {Model | undefined} one that translates the other way */
+function opposite() {
+  const here = model();
+  const isWay = here && here.source && here.target;
+  return isWay ? models.find(({ source, target }) => source === here.target && target === here.source) : undefined;
+}
+
+/** The translation becomes the text, and a model of the other direction translates it back. */
+function swap() {
+  const other = opposite();
+  if (!other) return;
+  remember({ model: other.name, other: "", q: target.value, prefix: "", sentence: 0, step: 0 });
+  [source.value, modelBox.value, otherBox.value] = [state.q, state.model, state.other];
+  showLanguages();
+  void translate();
+}
+
 function listen() {
   source.addEventListener("input", () => {
     remember({ q: source.value, prefix: "", sentence: 0, step: 0 });
@@ -230,6 +265,7 @@ function listen() {
     remember({ beam: Number(beamBox.value), step: 0 });
     void translate();
   });
+  at("swap", HTMLButtonElement).addEventListener("click", swap);
   at("go-on", HTMLButtonElement).addEventListener("click", goOn);
   target.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) goOn();
@@ -250,25 +286,33 @@ function listen() {
     state = fromHash(location.hash, PAGE_START);
     void begin();
   });
+  const kept = at("kept", HTMLElement);
   at("link", HTMLButtonElement).addEventListener("click", async () => {
-    await navigator.clipboard?.writeText(location.href);
-    say("the address of this picture is copied");
+    try {
+      await navigator.clipboard.writeText(location.href);
+      kept.textContent = "copied";
+    } catch {
+      // A page that came over plain HTTP has no clipboard, and a reader may have denied it.
+      kept.textContent = "the browser does not let the page copy; the link is the page's address";
+    }
   });
   const saving = (/** @type {string} */ id, /** @type {() => Promise<[Blob, string]>} */ make) =>
     at(id, HTMLButtonElement).addEventListener("click", async () => {
+      kept.textContent = "";
       try {
         download(...(await make()));
       } catch (error) {
-        say(error instanceof Error ? error.message : String(error), true);
+        kept.textContent = error instanceof Error ? error.message : String(error);
       }
     });
   saving("png", async () => [await view.png(), "attention.png"]);
   saving("json", async () => {
-    const answer = await send("/attend", request(state.model, { floats: true }));
+    const answer = await send("/attend", { ...shown.body, floats: true });
     return [await answer.blob(), "attention.json"];
   });
   saving("html", async () => {
-    const answer = await send("/attend", request(state.model), { accept: "text/html" });
+    // A file shows one sentence: the one that is looked at.
+    const answer = await send("/attend", { ...shown.body, q: shown.sentence }, { accept: "text/html" });
     const page = await answer.blob();
     if (!page.type.startsWith("text/html")) throw new Error("this server gives no HTML file");
     return [page, "attention.html"];
@@ -276,8 +320,13 @@ function listen() {
 }
 
 function showLanguages() {
-  const model = models.find(({ name }) => name === state.model);
-  at("languages", HTMLElement).textContent = model ? `${model.source || "?"} → ${model.target || "?"}` : "";
+  const here = model();
+  at("from", HTMLElement).textContent = here?.source || "?";
+  at("to", HTMLElement).textContent = here?.target || "?";
+  const button = at("swap", HTMLButtonElement);
+  const other = opposite();
+  button.disabled = !other;
+  button.title = other ? `translate back with ${other.name}` : "no model of the other direction is served";
 }
 
 /**
@@ -293,8 +342,8 @@ function fill(box, choices, chosen) {
 async function begin() {
   try {
     models = await get("/models");
-  } catch {
-    return say("the server does not answer", true);
+  } catch (error) {
+    return tellRefusal(error, (line) => say(line, true));
   }
   const names = models.map(({ name }) => name);
   if (!names.includes(state.model)) state.model = names[0] ?? "";
