@@ -331,7 +331,7 @@ def test_a_guided_training_cut_among_cores_resumes_bit_for_bit(tmp_path: Path, p
     ],
 )
 def test_an_attention_that_is_not_there_is_refused(
-    arch: str, settings: dict[str, int], message: str
+    arch: str, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         guide_of(tiny_model(arch), **settings)
