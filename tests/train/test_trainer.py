@@ -246,7 +246,7 @@ def test_averaged_is_the_mean_of_the_newest_checkpoints(make_trainer: MakeTraine
 
 
 def test_what_a_training_started_from_is_not_averaged(make_trainer: MakeTrainer) -> None:
-    first = make_trainer(steps=1, average=0)
+    first = make_trainer("first", steps=1, average=0)
     first.train()
     trainer = make_trainer(steps=6, save_every=3, keep=5, average=5)
     trainer.start_from(first.run / "step-1")
