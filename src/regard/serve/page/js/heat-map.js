@@ -49,7 +49,7 @@ export function drawThumbnail(canvas, matrix, ramp) {
 export function measure(rows, columns, room) {
   const context = contextOf(document.createElement("canvas"));
   const widest = (/** @type {string[]} */ labels, /** @type {number} */ letters) => {
-    context.font = `${letters}px ${FONT}`;
+    context.font = `600 ${letters}px ${FONT}`;  // as bold as the label that is pointed at
     return Math.min(MAX_LABEL, Math.max(0, ...labels.map((label) => context.measureText(label).width)));
   };
   const many = Math.max(columns.length, 1);
