@@ -101,7 +101,10 @@ def test_a_compact_model_keeps_the_weights_it_was_made_of() -> None:
     compact = Compact(model)
     state = compact.start(BATCH.tokens, BATCH.mask)
     assert len(state.past) == len(state.memory) == 2
-    assert state.memory[0].shape == (2, 3, 4, 7, 4)  # keys and values, B H S K
+    keys, values = state.memory[0]
+    assert keys.shape == values.shape == (3, 4, 7, 4)  # B H S K
+    some = state.memory[0].select(torch.tensor([2, 0]))
+    assert keys.mT.is_contiguous() and some.key.mT.is_contiguous(), "QKᵀ reads Kᵀ in order"
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)

@@ -80,7 +80,7 @@ def test_a_sampled_text_comes_back(
     )
 
 
-@pytest.mark.parametrize("form", ["none", "nfkc"])
+@pytest.mark.parametrize("form", ["none", "nfkc", "lower"])
 @pytest.mark.parametrize("kind", KINDS)
 @given(text=TEXTS)
 def test_usual_ids_are_located_where_encoding_finds_them(kind: Kind, form: Form, text: str) -> None:
@@ -99,7 +99,7 @@ def test_sampled_pieces_stand_where_their_text_does(kind: Kind, text: str, seed:
     assert located.offsets == t.spell(ids).offsets
 
 
-@pytest.mark.parametrize("form", ["none", "nfkc"])
+@pytest.mark.parametrize("form", ["none", "nfkc", "lower"])
 @pytest.mark.parametrize("kind", KINDS)
 @given(texts=st.lists(TEXTS, max_size=4))
 def test_many_texts_get_the_ids_of_each(kind: Kind, form: Form, texts: list[str]) -> None:
@@ -142,6 +142,14 @@ def test_the_bytes_of_a_character_share_its_span(kind: Kind) -> None:
     encoded = tokeniser(kind).encode("a😀")
     assert encoded.pieces[-4:] == ("<0xF0>", "<0x9F>", "<0x98>", "<0x80>")
     assert encoded.offsets[-4:] == ((1, 2),) * 4
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "bytes"])
+def test_in_lower_case_capitals_make_no_difference(kind: Kind) -> None:
+    t = tokeniser(kind, "lower")
+    small, large = t.encode("the cat"), t.encode("The CAT")
+    assert (large.ids, large.offsets) == (small.ids, small.offsets)
+    assert t.decode(large.ids) == "the cat"
 
 
 def test_spans_of_nfkc_refer_to_the_original() -> None:

@@ -124,7 +124,8 @@ def _losses(parcel: "Parcel", to: Format) -> list[str]:
     """What the other program will not do as Regard does."""
     lines = []
     if to != "regard" and parcel.tokenisers.source.normalise != "none":
-        lines.append("the other program does not normalise text to NFKC; do so before it")
+        form = {"nfkc": "to NFKC", "lower": "to lower case"}[parcel.tokenisers.source.normalise]
+        lines.append(f"the other program does not bring text {form}; do so before it")
     if to == "marian" and parcel.decoding.penalty != "length":
         lines.append("Marian has no GNMT length penalty; generation_config.json says length ** 1.0")
     if to != "regard" and parcel.decoding.coverage:

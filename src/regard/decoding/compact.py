@@ -12,7 +12,7 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from regard.attention import Ancestry, Attend, MultiHead, Slots, attend_in_batches
+from regard.attention import Ancestry, Attend, KeyValue, MultiHead, Slots, attend_in_batches
 from regard.models.transformer import DecoderBlock, Embedder, EncoderBlock, Transformer
 from regard.nn.experts import MixtureOfExperts
 from regard.nn.feed_forward import FeedForward
@@ -41,7 +41,7 @@ class CompactState:
 
     past: list[Slots]
     ancestry: Ancestry
-    memory: list[Float[Tensor, "2 B H S K"]]
+    memory: list[KeyValue]
     memory_bias: Float[Tensor, "B S"] | None
     length: int = 0
 
@@ -110,13 +110,15 @@ class _CrossAttention(_Attention):
         self.query = product_of([attention.query])
         self.memory = product_of([attention.key, attention.value])
 
-    def project_memory(self, states: Rows, batch: int) -> Float[Tensor, "2 B H S K"]:
-        return self.split(self.memory(states), batch, 2).contiguous()
+    def project_memory(self, states: Rows, batch: int) -> KeyValue:
+        """Keys lie in memory as Kᵀ, transposed once for all the products QKᵀ to come."""
+        keys, values = self.split(self.memory(states), batch, 2)
+        return KeyValue(keys.mT.contiguous().mT, values.contiguous())
 
-    def step(self, x: Rows, memory: Tensor, bias: Tensor | None) -> Rows:
+    def step(self, x: Rows, memory: KeyValue, bias: Tensor | None) -> Rows:
         """The rows of a sentence are so many queries to its one memory."""
-        (query,) = self.split(self.query(x), memory.shape[1], 1).flatten(1, 2)
-        keys, values = memory.flatten(1, 2)
+        (query,) = self.split(self.query(x), len(memory.key), 1).flatten(1, 2)
+        keys, values = (each.flatten(0, 1) for each in memory)
         return self.join(attend_in_batches(query, keys, values, bias))
 
 
@@ -212,7 +214,7 @@ class Compact:
         if is_moved:
             for past in state.past:
                 past.select(sentences, state.ancestry.num_slots)
-            state.memory = [memory.index_select(1, sentences) for memory in state.memory]
+            state.memory = [memory.select(sentences) for memory in state.memory]
             if state.memory_bias is not None:
                 state.memory_bias = state.memory_bias[sentences]
         if state.length % DROP_EVERY == 0:

@@ -34,7 +34,11 @@ class TextConfig:
         ),
     ] = 0.0
     normalise: Annotated[
-        Form, Doc("nfkc reads ﬁ as fi, ① as 1, full-width as half-width; none loses nothing")
+        Form,
+        Doc(
+            "nfkc reads ﬁ as fi, ① as 1, full-width as half-width; lower knows no capitals, as "
+            "papers on Multi30k; none loses nothing"
+        ),
     ] = "none"
 
     def __post_init__(self) -> None:

@@ -1,10 +1,10 @@
-"""The form of a text before it is cut: well-formed, no control characters, NFKC if asked for."""
+"""The form of a text before it is cut: well-formed, no controls; NFKC or lower case if asked."""
 
 import re
 import unicodedata
 from typing import Literal
 
-Form = Literal["none", "nfkc"]
+Form = Literal["none", "nfkc", "lower"]
 Span = tuple[int, int]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -38,9 +38,15 @@ def without_controls(text: str) -> tuple[str, int]:
 
 
 def normalised(text: str, form: Form) -> str:
-    """The well-formed text in the given form (Unicode Standard Annex 15)."""
+    """The well-formed text in the given form (NFKC: Unicode Standard Annex 15)."""
     text = well_formed(text)
-    return unicodedata.normalize("NFKC", text) if form == "nfkc" else text
+    match form:
+        case "none":
+            return text
+        case "nfkc":
+            return unicodedata.normalize("NFKC", text)
+        case "lower":  # one by one: a sigma that ends a word is like any other
+            return "".join(map(str.lower, text))
 
 
 def normalised_with_spans(text: str, form: Form) -> tuple[str, list[Span]]:
@@ -48,13 +54,16 @@ def normalised_with_spans(text: str, form: Form) -> tuple[str, list[Span]]:
 
     NFKC takes characters apart (ﬁ → f i) and puts others together (e ◌́ → é), so it is applied
     to the smallest stretches that do not act on one another; where a stretch changed, each of
-    its new characters stands for the whole of it.
+    its new characters stands for the whole of it. Lower case may take two characters (İ).
     """
     text = well_formed(text)
+    if form == "lower":
+        spans = [(i, i + 1) for i, character in enumerate(text) for _ in character.lower()]
+        return normalised(text, form), spans
     if form == "none" or unicodedata.is_normalized("NFKC", text):
         return text, [(i, i + 1) for i in range(len(text))]
     result: list[str] = []
-    spans: list[Span] = []
+    spans = []
     for start, end in _independent_stretches(text):
         stretch = unicodedata.normalize("NFKC", text[start:end])
         result.append(stretch)
