@@ -8,13 +8,14 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from regard.cli.convert import convert, write_run
 from regard.convert.marian import read_marian, write_marian
 from regard.convert.marian_config import MarianConfig
 from regard.convert.marian_text import read_tokenisers
 from regard.text.pair import TokeniserPair
 
 from .opus import OPUS, write_opus
-from .parcels import ENGLISH, FRENCH, random_parcel, sentences
+from .parcels import ENGLISH, FRENCH, learned_tokenisers, random_parcel, sentences
 
 # MarianTokenizer looks for its own marks in a text, which Regard takes for text.
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="▁<>"))
@@ -119,3 +120,12 @@ def test_an_imported_model_is_exported_with_its_own_vocabulary(
         assert (tmp_path / "marian" / name).read_bytes() == (opus / name).read_bytes()
     back = read_marian(tmp_path / "marian")
     assert torch.equal(back.tensors["output.bias"], parcel.tensors["output.bias"])
+
+
+@pytest.mark.parametrize(("form", "words"), [("nfkc", "to NFKC"), ("lower", "to lower case")])
+def test_what_the_other_program_does_not_do_is_told(
+    form: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(random_parcel(learned_tokenisers(normalise=form)), tmp_path / "run")
+    convert(tmp_path / "run", tmp_path / "marian", to="marian")
+    assert f"does not bring text {words}" in capsys.readouterr().err
