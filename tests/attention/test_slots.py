@@ -11,6 +11,7 @@ from regard.attention import (
     Slots,
     attend,
     attend_in_batches,
+    attend_rows,
 )
 from regard.shapes import Tensor
 
@@ -38,24 +39,21 @@ def test_a_beam_whose_slots_stay_attends_as_one_whose_rows_move(
     batch: int, beam: int, steps: list[bool], drop_every: int, seed: int
 ) -> None:
     dice = torch.Generator().manual_seed(seed)
-    ancestry, slots = Ancestry(batch, HEADS), Slots()
+    ancestry, slots = Ancestry(batch), Slots()
     cache = KeyValueCache(len(steps))
     for step, keeps in enumerate(steps):
         lanes = ancestry.lanes
         shape = (ancestry.num_sentences, lanes, HEADS, WIDTH)
         query, key, value = torch.randn(3, *shape, generator=dice)  # B N H K
-        bias = ancestry.extend()
+        own = ancestry.extend()
         new = torch.stack([key, value]).transpose(2, 3)  # 2 B H N K
         keys, values = slots.append(new, ancestry.num_slots)
-        found = attend_in_batches(
-            query.transpose(1, 2).reshape(-1, lanes, WIDTH), keys, values, bias
-        )
+        found = attend_rows(query.reshape(-1, HEADS * WIDTH), keys, values, own)
         past = cache.append(
             KeyValue(*(x.reshape(-1, HEADS, 1, WIDTH) for x in (key, value)))
         )  # R H T K
         moved = attend(query.reshape(-1, HEADS, 1, WIDTH), past.key, past.value).output
-        found = found.view(-1, HEADS, lanes, WIDTH).transpose(1, 2).reshape(-1, HEADS, 1, WIDTH)
-        torch.testing.assert_close(found, moved, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(found.view(moved.shape), moved, atol=1e-5, rtol=1e-4)
 
         rows = random_rows(ancestry.num_sentences, lanes, beam, keeps, dice)
         cache.reorder(rows.flatten())
@@ -68,7 +66,7 @@ def test_a_beam_whose_slots_stay_attends_as_one_whose_rows_move(
 
 
 def test_slots_that_nobody_descends_from_are_dropped() -> None:
-    ancestry = Ancestry(1, 1)
+    ancestry = Ancestry(1)
     ancestry.extend()
     ancestry.reorder(torch.tensor([[0, 0, 0]]))
     for _ in range(10):

@@ -41,24 +41,34 @@ def log_probs_along_the_way(stepper: ModelStepper, kind: type) -> list[Tensor]:
     return found
 
 
-def assert_equal_steps(model: Seq2Seq[Any]) -> None:
+def rows_of_both(model: Seq2Seq[Any]) -> tuple[Tensor, Tensor]:
+    """All rows of all steps: of the compact form, and of the plain formulas."""
     compact = log_probs_along_the_way(ModelStepper(model), CompactState)
     with plain():
         formula = log_probs_along_the_way(ModelStepper(model), object)
-    for one, other in zip(compact, formula, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+    return torch.cat(compact), torch.cat(formula)
 
 
+@pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize("name", COMPACT)
-def test_every_step_equals_the_model_s(name: str) -> None:
-    assert_equal_steps(tiny_model(name))
+def test_every_step_equals_the_model_s(
+    name: str, kernels: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not kernels:
+        monkeypatch.setattr("regard.native.kernels._library", lambda: None)
+    compact, formula = rows_of_both(tiny_model(name))
+    torch.testing.assert_close(compact, formula, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["transformer", "transformer-pre-norm", "transformer-output-bias"])
 def test_every_step_equals_the_model_s_in_integers(name: str) -> None:
+    """But for a row where a number half-way between two integers was rounded the other way."""
     model = tiny_model(name)
     quantise_model(model)
-    assert_equal_steps(model)
+    compact, formula = rows_of_both(model)
+    is_equal = (compact - formula).abs().amax(1) < 1e-4
+    assert is_equal.float().mean() > 0.9
+    torch.testing.assert_close(compact, formula, atol=0.05, rtol=0)
 
 
 @pytest.mark.parametrize("name", COMPACT)
@@ -103,8 +113,6 @@ def test_a_compact_model_keeps_the_weights_it_was_made_of() -> None:
     assert len(state.past) == len(state.memory) == 2
     keys, values = state.memory[0]
     assert keys.shape == values.shape == (3, 4, 7, 4)  # B H S K
-    some = state.memory[0].select(torch.tensor([2, 0]))
-    assert keys.mT.is_contiguous() and some.key.mT.is_contiguous(), "QKᵀ reads Kᵀ in order"
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)

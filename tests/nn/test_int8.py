@@ -12,13 +12,10 @@ from regard.nn.int8 import (
     Int8Linear,
     dequantised_tensors,
     int8_product,
-    pack,
-    packed_int8_product,
     quantise_model,
     quantise_rows,
     quantised_tensors,
 )
-from regard.nn.product import MANY_OUTPUTS, product_of
 from regard.plain import plain
 from regard.shapes import Tensor
 
@@ -40,29 +37,6 @@ def test_the_kernel_equals_the_formula(
     with plain():
         formula = int8_product(x, values, scale.squeeze(1), bias)
     torch.testing.assert_close(fast, formula)
-
-
-@pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="the processor lacks VNNI")
-@given(rows=sizes, width=st.integers(2, 40), outputs=sizes, seed=st.integers(0, 99))
-def test_a_packed_matrix_gives_the_same_to_the_last_bit(
-    rows: int, width: int, outputs: int, seed: int
-) -> None:
-    x, weight = numbers(rows, width, seed=seed), numbers(outputs, width, seed=seed + 1)
-    bias = numbers(outputs, seed=seed + 2)
-    values, scale = quantise_rows(weight)
-    packed = pack(values)
-    assert packed is not None
-    found = packed_int8_product(x, packed, scale.squeeze(1), bias)
-    assert torch.equal(found, int8_product(x, values, scale.squeeze(1), bias))
-
-
-def test_nothing_is_packed_where_sums_could_be_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a product that would like to goes on without."""
-    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: False)
-    layer = Int8Linear(nn.Linear(8, MANY_OUTPUTS))
-    assert pack(layer.weight) is None
-    x = numbers(3, 8)
-    assert torch.equal(product_of([layer])(x), layer(x))
 
 
 @given(rows=st.integers(2, 40), seed=st.integers(0, 99))

@@ -11,6 +11,7 @@ from regard.attention.cache import KeyValue, KeyValueCache
 from regard.attention.diversity import head_diversity_penalty
 from regard.attention.masks import causal_mask, padding_mask
 from regard.attention.multihead import MultiHead
+from regard.attention.rows import Sight, attend_rows
 from regard.attention.scores import (
     Additive,
     Bilinear,
@@ -37,11 +38,13 @@ __all__ = [
     "LocalPredictive",
     "MultiHead",
     "Score",
+    "Sight",
     "SingleHead",
     "Slots",
     "Window",
     "attend",
     "attend_in_batches",
+    "attend_rows",
     "causal_mask",
     "dot",
     "head_diversity_penalty",

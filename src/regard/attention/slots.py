@@ -1,14 +1,14 @@
 """The past of a beam without moving it: hypotheses share slots, and each knows which are its own.
 
-A step adds a slot for every hypothesis of a sentence. All hypotheses of a sentence are queries to
-all its slots, as they are to the source (the beam is the query axis), and a bias hides the slots
-that are not in a hypothesis's past. When the beam is reordered, only that bias is. Now and then
-the slots that are in nobody's past any more are dropped: the hypotheses of a beam soon share all
-but their last few tokens.
+A step adds a slot for every hypothesis of a sentence, and each hypothesis keeps a list of the slots
+in its past. When the beam is reordered, only the lists are. Now and then the slots that are in
+nobody's past any more are dropped: the hypotheses of a beam soon share all but their last few
+tokens.
 """
 
 import torch
 
+from regard.attention.rows import Sight
 from regard.shapes import Float, Int, Tensor
 
 # Slots that there is room for at first, in steps; then twice as many, and so on.
@@ -26,36 +26,22 @@ class Ancestry:
         num_slots: how many slots a sentence has.
     """
 
-    def __init__(self, num_sentences: int, heads: int) -> None:
+    def __init__(self, num_sentences: int) -> None:
         self.num_sentences = num_sentences
         self.lanes = 1
         self.num_slots = 0
-        self._heads = heads
-        # R slots: 0 where a slot is in a row's past, −∞ where not. None while there is one row a
-        # sentence, whose past all slots are.
-        self._bias: Tensor | None = None
+        self._past = torch.empty(num_sentences, 0, dtype=torch.int32)  # R t
 
-    def extend(self) -> Float[Tensor, "G N S"] | None:
-        """Add a slot for every row, seen by that row alone; the bias of all slots by now.
-
-        Returns:
-            One bias a sentence and head, G = B · H; None where every row sees every slot.
-        """
-        lanes = self.lanes
-        self.num_slots += lanes
-        if self._bias is None:
-            return None
-        own = torch.full((lanes, lanes), -torch.inf).fill_diagonal_(0.0)
-        self._bias = torch.cat([self._bias, own.repeat(self.num_sentences, 1)], 1)
-        shape = (self.num_sentences, self._heads, lanes, self.num_slots)
-        return self._bias.view(shape[0], 1, *shape[2:]).expand(shape).reshape(-1, *shape[2:])
+    def extend(self) -> Sight:
+        """Add a slot for every row, seen by that row alone; what each row sees by now."""
+        own = torch.arange(self.num_slots, self.num_slots + self.lanes, dtype=torch.int32)
+        self._past = torch.cat([self._past, own.repeat(self.num_sentences).unsqueeze(1)], 1)
+        self.num_slots += self.lanes
+        return Sight(self.num_slots, places=self._past)
 
     def reorder(self, rows: Int[Tensor, "B N"]) -> None:
         """Row (b, n) goes on from what row `rows[b, n]` was."""
-        if self._bias is not None:
-            self._bias = self._bias[rows.flatten()]
-        elif rows.shape[1] > 1:
-            self._bias = torch.zeros(rows.numel(), self.num_slots)
+        self._past = self._past[rows.flatten()]
         self.num_sentences, self.lanes = rows.shape
 
     def drop_dead(self) -> Int[Tensor, "B A"] | None:
@@ -64,16 +50,16 @@ class Ancestry:
         A sentence with fewer than others keeps some of the dead, which nobody sees. None where
         too few are dead to be worth the copying.
         """
-        if self._bias is None:
-            return None
-        bias = self._bias.view(self.num_sentences, self.lanes, -1)
-        is_alive = (bias == 0).any(1)  # B slots
+        past = self._past.view(self.num_sentences, -1).long()
+        is_alive = torch.zeros(self.num_sentences, self.num_slots, dtype=torch.bool)
+        is_alive.scatter_(1, past, True)
         most = int(is_alive.sum(1).max())
         if most > WORTH_DROPPING * self.num_slots:
             return None
         kept = is_alive.int().argsort(dim=1, descending=True, stable=True)[:, :most]
-        places = kept.unsqueeze(1).expand(-1, self.lanes, -1)
-        self._bias = bias.gather(2, places).flatten(0, 1)
+        places = torch.zeros(is_alive.shape, dtype=torch.int32)  # where each slot goes
+        places.scatter_(1, kept, torch.arange(most, dtype=torch.int32).expand(kept.shape))
+        self._past = places.gather(1, past).view(self._past.shape)
         self.num_slots = most
         return kept
 
@@ -86,7 +72,7 @@ class Slots:
 
     def append(
         self, new: Float[Tensor, "2 B H N K"], num_slots: int
-    ) -> tuple[Float[Tensor, "G S K"], Float[Tensor, "G S K"]]:
+    ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
         """Store the last of now `num_slots` slots; return the keys and the values of all.
 
         Args:
@@ -99,7 +85,7 @@ class Slots:
             self._grow(new, num_slots - lanes, max(2 * room, FIRST_STEPS * lanes))
         assert self._filled is not None
         self._filled[:, :, :, num_slots - lanes : num_slots] = new
-        keys, values = self._filled.flatten(1, 2)[:, :, :num_slots]
+        keys, values = self._filled[:, :, :, :num_slots]
         return keys, values
 
     def select(self, sentences: Int[Tensor, "b"], num_slots: int) -> None:

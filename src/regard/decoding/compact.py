@@ -12,7 +12,16 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from regard.attention import Ancestry, Attend, KeyValue, MultiHead, Slots, attend_in_batches
+from regard.attention import (
+    Ancestry,
+    Attend,
+    KeyValue,
+    MultiHead,
+    Sight,
+    Slots,
+    attend_in_batches,
+    attend_rows,
+)
 from regard.models.transformer import DecoderBlock, Embedder, EncoderBlock, Transformer
 from regard.nn.experts import MixtureOfExperts
 from regard.nn.feed_forward import FeedForward
@@ -35,14 +44,14 @@ class CompactState:
         past: self-attention's keys and values, one a layer.
         ancestry: which of them belong to which row.
         memory: cross-attention's keys and values, one a layer.
-        memory_bias: 0 at real source positions, −∞ at padding; None where there is none.
+        lengths: of the sources, without padding; None where there is none.
         length: how many steps were taken.
     """
 
     past: list[Slots]
     ancestry: Ancestry
     memory: list[KeyValue]
-    memory_bias: Float[Tensor, "B S"] | None
+    lengths: Int[Tensor, "B"] | None
     length: int = 0
 
 
@@ -82,10 +91,6 @@ class _Attention:
             2, 0, 3, 1, 4
         )
 
-    def join(self, x: Float[Tensor, "G T K"]) -> Rows:
-        heads = x.view(-1, self.heads, *x.shape[1:]).transpose(1, 2)  # B T H K
-        return self.output(heads.reshape(-1, self.heads * x.shape[2]))
-
 
 class _SelfAttention(_Attention):
     def __init__(self, attention: MultiHead) -> None:
@@ -95,13 +100,15 @@ class _SelfAttention(_Attention):
     def read(self, x: Rows, batch: int, bias: Tensor | None) -> Rows:
         """Every position of a sentence sees every real one."""
         query, key, value = self.split(self.project(x), batch, 3).flatten(1, 2)
-        return self.join(attend_in_batches(query, key, value, bias))
+        found = attend_in_batches(query, key, value, bias)  # G S K
+        heads = found.view(batch, self.heads, *found.shape[1:]).transpose(1, 2)
+        return self.output(heads.reshape(x.shape))
 
-    def step(self, x: Rows, past: Slots, ancestry: Ancestry, bias: Tensor | None) -> Rows:
+    def step(self, x: Rows, past: Slots, ancestry: Ancestry, own: Sight) -> Rows:
         """Every row sees its own past."""
-        parts = self.split(self.project(x), ancestry.num_sentences, 3)
-        keys, values = past.append(parts[1:], ancestry.num_slots)
-        return self.join(attend_in_batches(parts[0].flatten(0, 1), keys, values, bias))
+        query, new = self.project(x).split([x.shape[1], 2 * x.shape[1]], 1)
+        keys, values = past.append(self.split(new, ancestry.num_sentences, 2), ancestry.num_slots)
+        return self.output(attend_rows(query, keys, values, own))
 
 
 class _CrossAttention(_Attention):
@@ -111,15 +118,11 @@ class _CrossAttention(_Attention):
         self.memory = product_of([attention.key, attention.value])
 
     def project_memory(self, states: Rows, batch: int) -> KeyValue:
-        """Keys lie in memory as Kᵀ, transposed once for all the products QKᵀ to come."""
-        keys, values = self.split(self.memory(states), batch, 2)
-        return KeyValue(keys.mT.contiguous().mT, values.contiguous())
+        return KeyValue(*self.split(self.memory(states), batch, 2).contiguous())
 
-    def step(self, x: Rows, memory: KeyValue, bias: Tensor | None) -> Rows:
+    def step(self, x: Rows, memory: KeyValue, source: Sight) -> Rows:
         """The rows of a sentence are so many queries to its one memory."""
-        (query,) = self.split(self.query(x), len(memory.key), 1).flatten(1, 2)
-        keys, values = (each.flatten(0, 1) for each in memory)
-        return self.join(attend_in_batches(query, keys, values, bias))
+        return self.output(attend_rows(self.query(x), *memory, source))
 
 
 class _FeedForward:
@@ -180,25 +183,24 @@ class Compact:
     def start(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> CompactState:
         """Read the sources; a state with one row a sentence and nothing decoded."""
         batch, width = source.shape
-        bias = None
-        if not source_mask.all():
-            bias = torch.zeros(batch, width).masked_fill_(~source_mask, -torch.inf)
-        embedded = _embed(self.source, source, lengths=source_mask.sum(1))
+        lengths = source_mask.sum(1)
+        embedded = _embed(self.source, source, lengths=lengths)
         x = embedded.view(batch * width, -1)
-        between = self._for_heads(bias, width)
+        is_padded = not source_mask.all()
+        between = self._hiding(source_mask) if is_padded else None
         for block in self.encoder:
             x = block(x, batch, between)
         if self.encoder_norm is not None:
             x = self.encoder_norm(x)
         memory = [block.cross_attention.project_memory(x, batch) for block in self.decoder]
         past = [Slots() for _ in self.decoder]
-        return CompactState(past, Ancestry(batch, self.heads), memory, bias)
+        return CompactState(past, Ancestry(batch), memory, lengths if is_padded else None)
 
     def step(self, state: CompactState, tokens: Int[Tensor, "R"]) -> Rows:
         """Feed each row its last token; return the hidden states that predict the next."""
         x = _embed(self.target, tokens.unsqueeze(1), offset=state.length).squeeze(1)
         own = state.ancestry.extend()
-        source = self._for_heads(state.memory_bias, state.ancestry.lanes)
+        source = Sight(state.memory[0].key.shape[2], lengths=state.lengths)
         for block, past, memory in zip(self.decoder, state.past, state.memory, strict=True):
             x = block.around_self(x, block.self_attention.step, past, state.ancestry, own)
             x = block.around_cross(x, block.cross_attention.step, memory, source)
@@ -215,8 +217,8 @@ class Compact:
             for past in state.past:
                 past.select(sentences, state.ancestry.num_slots)
             state.memory = [memory.select(sentences) for memory in state.memory]
-            if state.memory_bias is not None:
-                state.memory_bias = state.memory_bias[sentences]
+            if state.lengths is not None:
+                state.lengths = state.lengths[sentences]
         if state.length % DROP_EVERY == 0:
             kept = state.ancestry.drop_dead()
             if kept is not None:
@@ -234,13 +236,12 @@ class Compact:
             yield from (past.project, past.output, memory.query, memory.memory, memory.output)
             yield from (decoder.feed_forward.inner, decoder.feed_forward.outer)
 
-    def _for_heads(self, bias: Tensor | None, num_queries: int) -> Float[Tensor, "G T S"] | None:
-        """The bias of each sentence's keys, for every head and query."""
-        if bias is None:
-            return None
-        batch, width = bias.shape
-        shape = (batch, self.heads, num_queries, width)
-        return bias.view(batch, 1, 1, width).expand(shape).reshape(-1, num_queries, width)
+    def _hiding(self, mask: Bool[Tensor, "B S"]) -> Float[Tensor, "G S S"]:
+        """−∞ where a key is padding, for every head and query of the encoder."""
+        batch, width = mask.shape
+        bias = torch.zeros(batch, width).masked_fill_(~mask, -torch.inf)
+        shape = (batch, self.heads, width, width)
+        return bias.view(batch, 1, 1, width).expand(shape).reshape(-1, width, width)
 
 
 def _embed(

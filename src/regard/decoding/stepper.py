@@ -9,6 +9,7 @@ import torch
 from regard.decoding.compact import Compact, CompactState, can_be_compact
 from regard.models.interface import Seq2Seq
 from regard.models.transformer import Transformer
+from regard.native import kernels
 from regard.plain import is_plain
 from regard.shapes import Bool, Float, Int, Tensor
 
@@ -79,6 +80,8 @@ class ModelStepper:
             scores: Tensor = self.model.output(hidden)
             return scores.log_softmax(-1)
         logits = self.compact().output(hidden)
+        if kernels.can_take(logits):
+            return kernels.log_softmax_(logits)
         return torch.log_softmax(logits, -1, out=logits)  # in place: they are many
 
     def reorder(self, state: Any, rows: Int[Tensor, "B N"]) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 
 from regard.errors import ModelFileError
+from regard.native import kernels
 from regard.plain import is_plain
 from regard.shapes import Float, Int, Tensor
 
@@ -36,9 +37,13 @@ def best_continuations(
 
     The plain way adds N · V numbers and sorts through them. Here the vocabulary is cut into
     blocks. The k largest numbers lie in the k blocks whose largest numbers are largest; so one
-    fast pass finds each block's largest, and only k blocks are looked into.
+    fast pass finds each block's largest, and only k blocks are looked into. The compiled kernel
+    does likewise.
     """
     vocabulary = log_probs.shape[-1]
+    if kernels.can_take(scores, log_probs) and count <= log_probs[0].numel():
+        totals, place = kernels.best_continuations(scores, log_probs, count)
+        return Best(totals, place // vocabulary, place % vocabulary)
     is_few = log_probs.numel() < FEW_SCORES or vocabulary < BLOCK * count
     if is_plain() or is_few:
         totals = (scores.unsqueeze(-1) + log_probs).flatten(1)  # B N·V

@@ -5,14 +5,13 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from regard.native import kernels
 from regard.nn.embedding import Embedding
 from regard.plain import is_plain
 from regard.shapes import Float, Int8, Tensor
 
 LARGEST = 127
 """Of the integers used; −128 is left out, so that a number and its negative are alike."""
-
-SIGN_BIT = 0x80
 
 # A row of zeros has no largest element to be scaled by.
 SMALLEST = 1e-30
@@ -33,6 +32,8 @@ def quantise_rows(x: Float[Tensor, "R D"]) -> Quantised:
     A row knows no other row. So what a hypothesis becomes does not depend on the hypotheses and
     sentences beside it, as it does where one scale serves the whole tensor.
     """
+    if kernels.can_take(x):
+        return Quantised(*kernels.quantise_rows(x, LARGEST, SMALLEST))
     scale = x.abs().amax(-1, keepdim=True).mul_(1 / LARGEST).clamp_(min=SMALLEST)
     return Quantised((x / scale).round_().to(torch.int8), scale)
 
@@ -54,39 +55,9 @@ def int8_product(
         sums = values.double() @ weight.double().t()
     else:
         sums = torch._int_mm(values, weight.t())
+        if kernels.can_take(row_scale):
+            return kernels.dequantise(sums, row_scale, scale, bias)
     product = sums.float().mul_(scale).mul_(row_scale)
-    return product if bias is None else product.add_(bias)
-
-
-def pack(weight: Int8[Tensor, "F D"]) -> Tensor | None:
-    """An integer matrix as oneDNN multiplies it; None where that would be slow or inexact.
-
-    Without instructions for sums of 8-bit products (VNNI), sums of two may be cut off at 16 bits.
-    """
-    if not (torch.backends.mkldnn.is_available() and torch.cpu._is_vnni_supported()):
-        return None
-    packed: Tensor = torch.ops.onednn.qlinear_prepack(weight, None)
-    return packed
-
-
-def packed_int8_product(
-    x: Float[Tensor, "R D"],
-    packed: Tensor,
-    scale: Float[Tensor, "F"],
-    bias: Float[Tensor, "F"] | None,
-) -> Float[Tensor, "R F"]:
-    """Equals `int8_product` to the last bit, with a matrix from `pack`.
-
-    One kernel multiplies, scales by s_f and writes floats; the integers themselves never reach
-    memory. It wants rows without signs, and is told what zero has become.
-    """
-    values, row_scale = quantise_rows(x)
-    product: Tensor = torch.ops.onednn.qlinear_pointwise(
-        values.view(torch.uint8) ^ SIGN_BIT,  # q + 128
-        *(1.0, SIGN_BIT),
-        *(packed, scale, torch.zeros_like(scale, dtype=torch.int64)),
-        *(None, 1.0, 0, torch.float32, "none", [], ""),
-    ).mul_(row_scale)
     return product if bias is None else product.add_(bias)
 
 

@@ -8,13 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from regard.nn.int8 import Int8Linear, int8_product, pack, packed_int8_product
+from regard.nn.int8 import Int8Linear, int8_product
 from regard.shapes import Float, Int, Int8, Tensor
 
 # Multiplications below which asking oneDNN costs more than it saves.
 FEW_PRODUCTS = 2**19
-# Outputs of an integer matrix from which packing it pays.
-MANY_OUTPUTS = 1024
 # Rows that oneDNN is told to prepare for; the layout it then chooses serves one row as well.
 TYPICAL_ROWS = 256
 
@@ -77,7 +75,7 @@ class FloatProduct(Product):
 
 @final
 class Int8Product(Product):
-    """Equals `Int8Linear`; a matrix with many outputs is packed at the first call that wants it."""
+    """`Int8Linear` without the module around it."""
 
     def __init__(
         self,
@@ -88,17 +86,12 @@ class Int8Product(Product):
         self.weight = weight
         self.scale = scale
         self.bias = bias
-        self._packed: Tensor | None = None
 
     def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
-        self.prepare()
-        if self._packed is None:
-            return int8_product(x, self.weight, self.scale, self.bias)
-        return packed_int8_product(x, self._packed, self.scale, self.bias)
+        return int8_product(x, self.weight, self.scale, self.bias)
 
     def prepare(self) -> None:
-        if self._packed is None and len(self.weight) >= MANY_OUTPUTS:
-            self._packed = pack(self.weight)
+        """Integers are multiplied as they lie."""
 
     def outputs(self, chosen: Int[Tensor, "f"]) -> "Int8Product":
         bias = None if self.bias is None else self.bias[chosen]

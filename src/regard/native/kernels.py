@@ -1,0 +1,139 @@
+"""The compiled kernels (`kernels.c`), called with tensors."""
+
+import ctypes
+from ctypes import c_float, c_int64, c_void_p
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+
+from regard.plain import is_plain
+from regard.shapes import Float, Int, Int8, Tensor
+
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "log_softmax": (c_void_p, *[c_int64] * 2),
+    "best_continuations": (*[c_void_p] * 2, *[c_int64] * 4, *[c_void_p] * 2),
+    "quantise_rows": (c_void_p, *[c_int64] * 2, *[c_float] * 2, *[c_void_p] * 2),
+    "dequantise": (*[c_void_p] * 2, *[c_int64] * 2, *[c_void_p] * 3),
+    "attend_rows": (
+        *(c_void_p, c_int64, *[c_void_p] * 2, c_int64, *[c_void_p] * 2),
+        *(*[c_int64] * 5, *[c_void_p] * 2),
+    ),
+}
+# A kernel fills registers of so many floats.
+SIXTEEN = 16
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    """The compiled library, or None where there is none."""
+    spec = find_spec("regard.native._kernels")
+    if spec is None or spec.origin is None:
+        return None
+    library = ctypes.CDLL(spec.origin)
+    for name, arguments in _SIGNATURES.items():
+        kernel = getattr(library, name)
+        kernel.argtypes, kernel.restype = arguments, None
+    return library
+
+
+def has_kernels() -> bool:
+    """Whether there are compiled kernels, and the plain formulas are not asked for."""
+    return _library() is not None and not is_plain()
+
+
+def can_take(*tensors: Tensor) -> bool:
+    """Whether kernels can be handed these: floats in the processor's memory, without gradients."""
+    return has_kernels() and all(
+        x.dtype == torch.float32 and x.device.type == "cpu" and not x.requires_grad for x in tensors
+    )
+
+
+def log_softmax_(x: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
+    """Turn every row into log softmax of itself."""
+    assert x.is_contiguous()
+    _call("log_softmax", x, *x.shape)
+    return x
+
+
+def best_continuations(
+    scores: Float[Tensor, "B N"], log_probs: Float[Tensor, "B N V"], count: int
+) -> tuple[Float[Tensor, "B k"], Int[Tensor, "B k"]]:
+    """The `count` largest of scores[b, n] + log_probs[b, n, v] of each sentence, and n · V + v."""
+    assert scores.shape == log_probs.shape[:2]
+    assert scores.is_contiguous() and log_probs.is_contiguous()
+    totals = scores.new_empty(len(scores), count)
+    places = torch.empty(totals.shape, dtype=torch.int64)
+    _call("best_continuations", scores, log_probs, *log_probs.shape, count, totals, places)
+    return totals, places
+
+
+def quantise_rows(
+    x: Float[Tensor, "R D"], largest: int, smallest: float
+) -> tuple[Int8[Tensor, "R D"], Float[Tensor, "R 1"]]:
+    """Each row as integers up to `largest`, and its scale, `smallest` at least."""
+    x = x.contiguous()
+    values, scale = torch.empty(x.shape, dtype=torch.int8), x.new_empty(len(x), 1)
+    _call("quantise_rows", x, *x.shape, largest, smallest, values, scale)
+    return values, scale
+
+
+def dequantise(
+    sums: Int[Tensor, "R F"],
+    row_scale: Float[Tensor, "R 1"],
+    scale: Float[Tensor, "F"],
+    bias: Float[Tensor, "F"] | None,
+) -> Float[Tensor, "R F"]:
+    """Sums of integers, times both scales, plus the bias; in the memory of the sums."""
+    assert sums.dtype == torch.int32 and sums.is_contiguous()
+    assert (row_scale.numel(), scale.numel()) == sums.shape
+    numbers = sums.view(torch.float32)
+    bias = None if bias is None else bias.contiguous()
+    _call("dequantise", sums, numbers, *sums.shape, row_scale, scale.contiguous(), bias)
+    return numbers
+
+
+def attend_rows(
+    query: Float[Tensor, "R D"],
+    keys: Float[Tensor, "B H S K"],
+    values: Float[Tensor, "B H S K"],
+    places: Int[Tensor, "R t"] | None,
+    lengths: Int[Tensor, "B"] | None,
+) -> Float[Tensor, "R D"]:
+    """Each row attends, head by head, to the keys of its sentence that it sees.
+
+    Args:
+        query: may be some columns of a wider matrix.
+        keys: may have room behind the last.
+        values: likewise.
+        places: which each row sees; None: the first of them.
+        lengths: how many the rows of each sentence see; None: all.
+    """
+    sentences, heads, num_keys, width = keys.shape
+    room = keys.stride(1) // width
+    assert query.shape[1] == heads * width and query.stride(1) == 1
+    assert keys.shape == values.shape
+    for stored in (keys, values):
+        assert stored.stride() == (heads * room * width, room * width, width, 1)
+    if places is not None:
+        assert places.dtype == torch.int32 and places.is_contiguous()
+        assert len(places) == len(query)
+    if lengths is not None:
+        assert lengths.dtype == torch.int64 and lengths.shape == (sentences,)
+    count = num_keys if places is None else places.shape[1]
+    output = query.new_empty(query.shape)
+    weights = query.new_empty(count + SIXTEEN)
+    _call(
+        "attend_rows",
+        *(query, query.stride(0), keys, values, room, places, lengths, count),
+        *(sentences, len(query) // sentences, heads, width, weights, output),
+    )
+    return output
+
+
+def _call(name: str, *arguments: Tensor | int | float | None) -> None:
+    """Tensors are handed over as the address of their first number."""
+    getattr(_library(), name)(
+        *(x.data_ptr() if isinstance(x, torch.Tensor) else x for x in arguments)
+    )

@@ -1,0 +1,132 @@
+"""The compiled kernels equal the lines of PyTorch beside them."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.attention import Sight, attend_rows
+from regard.decoding.top import best_continuations
+from regard.native import kernels
+from regard.nn.int8 import int8_product, quantise_rows
+from regard.shapes import Tensor
+
+pytestmark = pytest.mark.skipif(
+    not kernels.has_kernels(), reason="no compiler was there when the package was installed"
+)
+
+Result = TypeVar("Result")
+sizes = st.integers(1, 150)
+seeds = st.integers(0, 9999)
+
+
+def both(function: Callable[[], Result]) -> tuple[Result, Result]:
+    """What a function returns with the kernels, and without."""
+    compiled = function()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "_library", lambda: None)
+        assert not kernels.has_kernels()
+        return compiled, function()
+
+
+def numbers(*shape: int, seed: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+@given(rows=sizes, width=st.integers(1, 400), spread=st.floats(0, 60), seed=seeds)
+def test_log_softmax(rows: int, width: int, spread: float, seed: int) -> None:
+    x = numbers(rows, width, seed=seed) * spread
+    found = kernels.log_softmax_(x.clone())
+    torch.testing.assert_close(found, x.log_softmax(-1), atol=1e-5, rtol=1e-5)
+
+
+def test_log_softmax_of_what_is_impossible_and_of_what_is_no_number() -> None:
+    x = torch.tensor([[0.0, -torch.inf, 1.0], [0.0, torch.nan, 1.0], [torch.inf, 0.0, 0.0]])
+    possible, *broken = kernels.log_softmax_(x.clone())
+    torch.testing.assert_close(possible, x[0].log_softmax(-1))
+    assert all(row.isnan().any() for row in broken)
+
+
+@given(
+    batch=st.integers(1, 5),
+    lanes=st.integers(1, 5),
+    vocabulary=st.integers(8, 700),
+    count=st.integers(1, 8),
+    seed=seeds,
+)
+def test_best_continuations(batch: int, lanes: int, vocabulary: int, count: int, seed: int) -> None:
+    scores, log_probs = numbers(batch, lanes, seed=seed), numbers(batch, lanes, vocabulary, seed=1)
+    compiled, formula = both(lambda: best_continuations(scores, log_probs, count))
+    for one, other in zip(compiled, formula, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_a_row_that_is_no_number_is_seen() -> None:
+    log_probs = torch.zeros(2, 2, 200)
+    log_probs[1, 1] = torch.nan
+    best = best_continuations(torch.zeros(2, 2), log_probs, 4)
+    assert best.totals[:, 0].isnan().tolist() == [False, True]
+
+
+@given(rows=sizes, width=sizes, spread=st.floats(0, 1e6), seed=seeds)
+def test_quantised_rows_to_the_last_bit(rows: int, width: int, spread: float, seed: int) -> None:
+    x = numbers(rows, width, seed=seed) * spread
+    compiled, formula = both(lambda: quantise_rows(x))
+    assert torch.equal(compiled.values, formula.values)
+    assert torch.equal(compiled.scale, formula.scale)
+
+
+@given(rows=sizes, width=st.integers(2, 90), outputs=sizes, has_bias=st.booleans(), seed=seeds)
+def test_integer_products(rows: int, width: int, outputs: int, has_bias: bool, seed: int) -> None:
+    x, weight = numbers(rows, width, seed=seed), numbers(outputs, width, seed=seed + 1)
+    bias = numbers(outputs, seed=seed + 2) if has_bias else None
+    values, scale = quantise_rows(weight)
+    compiled, formula = both(lambda: int8_product(x, values, scale.squeeze(1), bias))
+    torch.testing.assert_close(compiled, formula, atol=1e-5, rtol=1e-5)
+
+
+@given(
+    batch=st.integers(1, 4),
+    lanes=st.integers(1, 4),
+    heads=st.integers(1, 3),
+    width=st.sampled_from([1, 5, 16, 20, 32, 64, 70]),
+    num_places=st.integers(1, 40),
+    room=st.integers(0, 9),
+    sees=st.sampled_from(["all", "first", "own"]),
+    seed=seeds,
+)
+def test_attention_of_rows(
+    batch: int,
+    lanes: int,
+    heads: int,
+    width: int,
+    num_places: int,
+    room: int,
+    sees: str,
+    seed: int,
+) -> None:
+    dice = torch.Generator().manual_seed(seed)
+    # Columns of a wider matrix, and places with room behind them, as decoding has them.
+    query = numbers(batch * lanes, 3 * heads * width, seed=seed)[:, : heads * width] * 3
+    stored = numbers(2, batch, heads, num_places + room, width, seed=seed + 1)
+    keys, values = stored[:, :, :, :num_places]
+    order = torch.rand(batch * lanes, num_places, generator=dice).argsort(1)
+    own = order[:, : (num_places + 1) // 2].int().contiguous()
+    lengths = torch.randint(1, num_places + 1, (batch,), generator=dice)
+    sight = {
+        "all": Sight(num_places),
+        "first": Sight(num_places, lengths=lengths),
+        "own": Sight(num_places, places=own),
+    }[sees]
+    compiled, formula = both(lambda: attend_rows(query, keys, values, sight))
+    torch.testing.assert_close(compiled, formula, atol=1e-5, rtol=1e-4)
+
+
+def test_what_needs_gradients_is_left_to_pytorch() -> None:
+    x = numbers(3, 4, seed=0)
+    assert kernels.can_take(x)
+    assert not kernels.can_take(x, x.clone().requires_grad_())
+    assert not kernels.can_take(x.double())
