@@ -259,10 +259,10 @@ class System:
 
 
 SYSTEMS: dict[str, System] = {
-    "regard": System(regard, _one_core_each(64, 32)),
-    "regard_int8": System(lambda *a: regard(*a, int8=True), _one_core_each(64, 32)),
+    "regard": System(regard, _one_core_each(64, 32, 128)),
+    "regard_int8": System(lambda *a: regard(*a, int8=True), _one_core_each(64, 32, 128)),
     "regard_shortlist": System(
-        lambda *a: regard(*a, int8=True, shortlist=True), _one_core_each(64, 32)
+        lambda *a: regard(*a, int8=True, shortlist=True), _one_core_each(64, 32, 128)
     ),
     "transformers": System(
         transformers, [*_one_core_each(32, 64), Settings(threads=2), Settings(batch=128, threads=2)]

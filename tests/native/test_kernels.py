@@ -64,9 +64,9 @@ def test_best_continuations(batch: int, lanes: int, vocabulary: int, count: int,
         assert torch.equal(one, other)
 
 
-def test_a_row_that_is_no_number_is_seen() -> None:
+def test_one_that_is_no_number_is_seen() -> None:
     log_probs = torch.zeros(2, 2, 200)
-    log_probs[1, 1] = torch.nan
+    log_probs[1, 1, 150] = torch.nan
     best = best_continuations(torch.zeros(2, 2), log_probs, 4)
     assert best.totals[:, 0].isnan().tolist() == [False, True]
 

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +13,22 @@ from regard.decoding.penalty import Penalty, no_penalty
 from regard.decoding.request import Request, Specials
 from regard.decoding.stepper import Stepper
 from regard.decoding.top import best_continuations, check_numbers
+
+
+class _Ending(NamedTuple):
+    """A finished hypothesis, before it is read backwards.
+
+    Attributes:
+        score: its log-probability, divided by the penalty of its length.
+        total: its log-probability.
+        step: at which it ended.
+        row: that ended.
+    """
+
+    score: float
+    total: float
+    step: int
+    row: int
 
 
 @dataclass(slots=True)
@@ -38,20 +55,19 @@ class _History:
         self.parents.append(parents)
         self.scores.append(scores)
 
-    def trace(self, row: int, end_score: float, penalty: Penalty) -> Hypothesis:
-        """The hypothesis that `row` of the last step becomes when it ends here."""
-        rows, tokens, totals = [], [], [end_score]
-        for step in range(len(self.tokens) - 1, -1, -1):
+    def trace(self, ending: _Ending) -> Hypothesis:
+        """The hypothesis that ended so."""
+        row, rows, tokens, totals = ending.row, [], [], [ending.total]
+        for step in range(ending.step, -1, -1):
             rows.append(row)
             tokens.append(int(self.tokens[step][row]))
             totals.append(float(self.scores[step][row]))
             row = int(self.parents[step][row])
         totals.reverse()
-        log_probs = tuple(b - a for a, b in itertools.pairwise(totals))
         return Hypothesis(
             tokens=tuple(reversed(tokens[:-1])),  # the first token fed was the start token
-            score=end_score / penalty(len(log_probs)),
-            log_probs=log_probs,
+            score=ending.score,
+            log_probs=tuple(b - a for a, b in itertools.pairwise(totals)),
             rows=tuple(reversed(rows)),
         )
 
@@ -90,7 +106,7 @@ def beam_search(
     device = request.source.device
     state = stepper.start(request.source, request.source_mask, max(request.max_lengths))
     running = list(range(len(request.source)))
-    finished: list[list[Hypothesis]] = [[] for _ in running]
+    finished: list[list[_Ending]] = [[] for _ in running]
     history = _History()
     last = torch.full((len(running),), specials.bos, device=device)
     parents = np.arange(len(running))
@@ -108,8 +124,9 @@ def beam_search(
 
         check_numbers(totals[:, 0].tolist())
         for i, j in np.argwhere((ends & (totals > -np.inf))[:, :beam]).tolist():
-            hypothesis = history.trace(int(rows[i, j]), float(totals[i, j]), penalty)
-            finished[running[i]].append(hypothesis)
+            total = float(totals[i, j])
+            ending = _Ending(total / penalty(step + 1), total, step, int(rows[i, j]))
+            finished[running[i]].append(ending)
 
         # The living: the first `beam` that do not end, still best first.
         alive = np.argsort(ends, axis=1, kind="stable")[:, :beam]  # B N
@@ -136,11 +153,14 @@ def beam_search(
         scores = torch.from_numpy(totals[keep]).to(device)
         last = torch.from_numpy(tokens[keep].ravel()).to(device)
         stepper.reorder(state, torch.from_numpy(rows[keep]).to(device))
-    return [sorted(each, key=lambda h: -h.score)[:n_best] for each in finished]
+    return [
+        [history.trace(ending) for ending in sorted(each, key=lambda e: -e.score)[:n_best]]
+        for each in finished
+    ]
 
 
 def _is_over(
-    finished: list[Hypothesis], beam: int, n_best: int, bound: float, early_exit: bool
+    finished: list[_Ending], beam: int, n_best: int, bound: float, early_exit: bool
 ) -> bool:
     """Whether a sentence needs no further step.
 
@@ -151,5 +171,5 @@ def _is_over(
         return True
     if early_exit:
         return len(finished) >= beam
-    ranked = sorted((h.score for h in finished), reverse=True)
+    ranked = sorted((ending.score for ending in finished), reverse=True)
     return len(ranked) >= n_best and ranked[n_best - 1] >= bound

@@ -87,7 +87,8 @@ KERNEL log_softmax(float *x, int64_t rows, int64_t width)
 
 /* The `count` largest of scores[b, n] + log_probs[b, n, v] of each sentence b, best first.
 
-   A stretch of tokens is looked into only if its largest could be among them. */
+   A stretch of tokens is looked into only if its largest could be among them. Where one is no
+   number, neither is the first. */
 KERNEL best_continuations(const float *scores, const float *log_probs, int64_t sentences,
                           int64_t lanes, int64_t vocabulary, int64_t count, float *totals,
                           int64_t *places)
@@ -96,12 +97,13 @@ KERNEL best_continuations(const float *scores, const float *log_probs, int64_t s
         for (int64_t k = 0; k < count; k++)
             totals[k] = -INFINITY, places[k] = 0;
         for (int64_t n = 0; n < lanes; n++, scores++, log_probs += vocabulary) {
-            if (isnan(log_probs[0]))
-                totals[0] = NAN;
+            int is_broken = 0;
             for (int64_t first = 0; first < vocabulary; first += 2 * ABREAST) {
                 int64_t left = vocabulary - first;
                 int64_t here = left < 2 * ABREAST ? left : 2 * ABREAST;
                 const float *x = log_probs + first;
+                for (int64_t i = 0; i < here; i++)
+                    is_broken |= x[i] != x[i];
                 if (!(*scores + largest_of(x, here, 0) > totals[count - 1]))
                     continue;
                 for (int64_t i = 0; i < here; i++) {
@@ -115,6 +117,8 @@ KERNEL best_continuations(const float *scores, const float *log_probs, int64_t s
                     places[k] = n * vocabulary + first + i;
                 }
             }
+            if (is_broken)
+                totals[0] = NAN;
         }
     }
 }
