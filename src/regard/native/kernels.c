@@ -1,7 +1,7 @@
-/* Inner loops of decoding for which PyTorch needs several passes over memory.
+/* Attention of a step, log-softmax, best continuations, floats to integers and back.
 
-   Each does on one core what a few lines of Python beside it do with tensors, and is tested equal
-   to them (tests/native). The compiler makes the vector instructions: one version of every kernel
+   Each of these inner loops of decoding does on one core, in one pass over memory,
+   what a few lines of Python beside it do with tensors, and is tested equal to them (tests/native). The compiler makes the vector instructions: one version of every kernel
    for AVX-512, one for AVX2 and one for any processor, chosen when the library is loaded. */
 
 #include <math.h>
