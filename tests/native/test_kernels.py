@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from typing import TypeVar
+from unittest.mock import patch
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.attention import Sight, attend_rows
+from regard.attention import MultiHead, Sight, attend_rows
+from regard.attention.few import can_attend_to_few
 from regard.decoding.top import best_continuations
 from regard.native import kernels
 from regard.nn.int8 import int8_product, quantise_rows
+from regard.plain import plain
 from regard.shapes import Tensor
 
 pytestmark = pytest.mark.skipif(
@@ -26,8 +29,7 @@ seeds = st.integers(0, 9999)
 def both(function: Callable[[], Result]) -> tuple[Result, Result]:
     """What a function returns with the kernels, and without."""
     compiled = function()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "_library", lambda: None)
+    with patch.object(kernels, "_library", lambda: None):
         assert not kernels.has_kernels()
         return compiled, function()
 
@@ -123,6 +125,58 @@ def test_attention_of_rows(
     }[sees]
     compiled, formula = both(lambda: attend_rows(query, keys, values, sight))
     torch.testing.assert_close(compiled, formula, atol=1e-5, rtol=1e-4)
+
+
+@given(
+    batch=st.integers(1, 3),
+    heads=st.integers(1, 3),
+    width=st.sampled_from([16, 32, 48]),
+    lengths=st.tuples(st.integers(1, 40), st.integers(1, 64)),
+    sees=st.sampled_from(["all", "mask", "causal", "memory"]),
+    seed=seeds,
+)
+def test_attention_to_few_keys_and_its_gradients(
+    batch: int, heads: int, width: int, lengths: tuple[int, int], sees: str, seed: int
+) -> None:
+    num_queries, num_keys = lengths
+    torch.manual_seed(seed)
+    module = MultiHead(heads * width, heads)
+    memory = torch.randn(batch, num_keys, heads * width, requires_grad=True)
+    states = torch.randn(batch, num_queries, heads * width, requires_grad=True)
+    inputs = [states, *([memory] if sees in ("memory", "mask") else [])]
+    mask = torch.rand(batch, 1, 1, num_keys) < 0.7 if sees == "mask" else None
+    if mask is not None:
+        mask[..., 0] = True
+    weight = torch.randn(batch, num_queries, heads * width)
+
+    def output_and_gradients() -> list[Tensor]:
+        output = module(*inputs, mask=mask, is_causal=sees == "causal")
+        wanted = [*inputs, *module.parameters()]
+        return [output, *torch.autograd.grad((output * weight).sum(), wanted)]
+
+    with patch.object(kernels, "_call", wraps=kernels._call) as call:
+        compiled = output_and_gradients()
+    assert [each.args[0] for each in call.mock_calls] == ["attend_few", "attend_few_backward"]
+    with plain():
+        formula = output_and_gradients()
+    for one, other in zip(compiled, formula, strict=True):
+        torch.testing.assert_close(one, other, atol=2e-4, rtol=1e-4)
+
+
+def test_a_query_that_sees_nothing_gets_nothing() -> None:
+    mask = torch.zeros(1, 5, dtype=torch.bool)
+    x = numbers(1, 5, 16, seed=0)
+    output, weights = kernels.attend_few(x, x, x, 1, mask, is_causal=False)
+    assert not output.any() and not weights.any()
+
+
+@pytest.mark.parametrize(
+    ("num_keys", "width"), [(kernels.MOST_KEYS + 1, 16), (9, 17), (9, kernels.MOST_WIDTH + 16)]
+)
+def test_what_is_too_large_is_left_to_pytorch(num_keys: int, width: int) -> None:
+    packed = numbers(1, num_keys, 3 * width, seed=0)
+    assert not can_attend_to_few(packed, None, width, None)
+    assert can_attend_to_few(numbers(1, 9, 48, seed=0), None, 16, None)
 
 
 def test_what_needs_gradients_is_left_to_pytorch() -> None:

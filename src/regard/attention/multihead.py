@@ -6,6 +6,7 @@ from torch import nn
 
 from regard.attention.attend import Attend
 from regard.attention.cache import KeyValue
+from regard.attention.few import attend_to_few, can_attend_to_few
 from regard.attention.scores import Score, scaled_dot
 from regard.errors import ConfigError
 from regard.plain import is_plain
@@ -78,11 +79,16 @@ class MultiHead(nn.Module):
             mask: True where a query may attend to a key.
             is_causal: each query sees the keys up to its own position only.
         """
-        if memory is None and not is_plain() and isinstance(self.query, nn.Linear):
-            query, key, value = self._project_self(states)
-        else:
+        if is_plain() or not isinstance(self.query, nn.Linear):
             query = self._split(self.query(states))
             key, value = self.project_memory(states if memory is None else memory)
+        else:
+            packed, pairs = self._pack(states, memory)
+            if self._is_for_few(packed, pairs, mask):
+                found = attend_to_few(packed, pairs, self.heads, mask, is_causal=is_causal)
+                joined: Tensor = self.output(found)
+                return joined
+            query, key, value = self._unpack(packed, pairs)
         return self._join(self.attend(query, key, value, mask, is_causal=is_causal))
 
     def project_memory(self, memory: Float[Tensor, "B S Dm"]) -> KeyValue:
@@ -99,17 +105,26 @@ class MultiHead(nn.Module):
         query = self._split(self.query(states))
         return self._join(self.attend(query, projected.key, projected.value, mask))
 
-    def _project_self(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of the same states in one matrix product."""
-        weight = torch.cat([self.query.weight, self.key.weight, self.value.weight])
-        bias = (
-            torch.cat([self.query.bias, self.key.bias, self.value.bias])
-            if self.query.bias is not None
-            else None
-        )
+    def _pack(
+        self, states: Float[Tensor, "B T D"], memory: Float[Tensor, "B S Dm"] | None
+    ) -> tuple[Float[Tensor, "B T W"], Float[Tensor, "B S V"] | None]:
+        """Queries, keys and values side by side in one product; with a memory, queries apart."""
+        if memory is None:
+            return _project(states, self.query, self.key, self.value), None
+        return self.query(states), _project(memory, self.key, self.value)
+
+    def _unpack(self, packed: Tensor, pairs: Tensor | None) -> list[Float[Tensor, "B H _ _"]]:
         widths = [p.out_features for p in (self.query, self.key, self.value)]
-        query, key, value = F.linear(states, weight, bias).split(widths, dim=-1)
-        return self._split(query), self._split(key), self._split(value)
+        if pairs is None:
+            return [self._split(part) for part in packed.split(widths, -1)]
+        return [self._split(part) for part in (packed, *pairs.split(widths[1:], -1))]
+
+    def _is_for_few(self, packed: Tensor, pairs: Tensor | None, mask: Tensor | None) -> bool:
+        """Whether the kernel for few keys can take this, which nobody looks into."""
+        is_bare = self.attend.is_plain_scaled_dot and not (self.training and self.attend.dropout)
+        d_keys = self.query.out_features
+        is_even = d_keys == self.value.out_features
+        return is_bare and is_even and can_attend_to_few(packed, pairs, d_keys // self.heads, mask)
 
     def _split(self, states: Float[Tensor, "B T HK"]) -> Float[Tensor, "B H T K"]:
         batch, length, width = states.shape
@@ -118,3 +133,12 @@ class MultiHead(nn.Module):
     def _join(self, heads: Float[Tensor, "B H T K"]) -> Float[Tensor, "B T D"]:
         joined: Tensor = self.output(heads.transpose(1, 2).flatten(2))
         return joined
+
+
+def _project(states: Tensor, *projections: nn.Linear) -> Float[Tensor, "B T W"]:
+    """Several projections of the same states in one matrix product, side by side."""
+    weight = torch.cat([projection.weight for projection in projections])
+    bias = None
+    if projections[0].bias is not None:
+        bias = torch.cat([projection.bias for projection in projections])
+    return F.linear(states, weight, bias)

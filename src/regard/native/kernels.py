@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from regard.plain import is_plain
-from regard.shapes import Float, Int, Int8, Tensor
+from regard.shapes import Bool, Float, Int, Int8, Tensor
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "log_softmax": (c_void_p, *[c_int64] * 2),
@@ -20,9 +20,20 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         *(c_void_p, c_int64, *[c_void_p] * 2, c_int64, *[c_void_p] * 2),
         *(*[c_int64] * 5, *[c_void_p] * 2),
     ),
+    "attend_few": (
+        *(c_void_p, c_int64, *[c_void_p] * 2, c_int64, c_void_p),
+        *(*[c_int64] * 6, *[c_void_p] * 2),
+    ),
+    "attend_few_backward": (
+        *(c_void_p, c_int64, *[c_void_p] * 2, c_int64),
+        *(*[c_int64] * 6, *[c_void_p] * 5),
+    ),
 }
 # A kernel fills registers of so many floats.
 SIXTEEN = 16
+# What `attend_few` has room for.
+MOST_KEYS = 64
+MOST_WIDTH = 128
 
 
 @cache
@@ -130,6 +141,82 @@ def attend_rows(
         *(sentences, len(query) // sentences, heads, width, weights, output),
     )
     return output
+
+
+def attend_few(
+    query: Float[Tensor, "B T D"],
+    keys: Float[Tensor, "B S D"],
+    values: Float[Tensor, "B S D"],
+    heads: int,
+    mask: Bool[Tensor, "B S"] | None,
+    *,
+    is_causal: bool,
+) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T P"]]:
+    """Every position attends, head by head, to the keys of its sentence.
+
+    Args:
+        query: heads side by side; may be some columns of a wider matrix, as may the others.
+        keys: at most `MOST_KEYS`, in heads of whole registers up to `MOST_WIDTH`.
+        values: one for each key.
+        heads: how many there are.
+        mask: True where a key of a sentence is seen; None: all are.
+        is_causal: each position sees the keys up to its own.
+
+    Returns:
+        The output, and the weights for the way back, their keys filled up to whole registers.
+    """
+    batch, num_queries, d_model = query.shape
+    num_keys, width = keys.shape[1], d_model // heads
+    assert num_keys <= MOST_KEYS and width <= MOST_WIDTH and width % SIXTEEN == 0
+    if mask is not None:
+        assert mask.dtype == torch.bool and mask.shape == keys.shape[:2] and mask.is_contiguous()
+    output = query.new_empty(query.shape)
+    weights = query.new_empty(batch, heads, num_queries, -(-num_keys // SIXTEEN) * SIXTEEN)
+    _call(
+        "attend_few",
+        *(query, _rows_apart(query), keys, values, _rows_apart(keys, values), mask, is_causal),
+        *(batch, heads, num_queries, num_keys, width, weights, output),
+    )
+    return output, weights
+
+
+def attend_few_backward(
+    query: Float[Tensor, "B T D"],
+    keys: Float[Tensor, "B S D"],
+    values: Float[Tensor, "B S D"],
+    weights: Float[Tensor, "B H T P"],
+    output: Float[Tensor, "B T D"],
+    gradients: tuple[Tensor, Tensor, Tensor],
+    *,
+    is_causal: bool,
+) -> None:
+    """Fill in the gradients of query, keys and values, from that of the output.
+
+    Args:
+        query: as it was given to `attend_few`, like keys and values.
+        keys: likewise.
+        values: likewise.
+        weights: as they were returned.
+        output: its gradient.
+        gradients: of query, keys and values, which lie as these do.
+        is_causal: as it was.
+    """
+    heads, width = weights.shape[1], query.shape[2] // weights.shape[1]
+    assert output.shape == query.shape and output.is_contiguous()
+    for given, gradient in zip((query, keys, values), gradients, strict=True):
+        assert (gradient.shape, gradient.stride()) == (given.shape, given.stride())
+    _call(
+        "attend_few_backward",
+        *(query, _rows_apart(query), keys, values, _rows_apart(keys, values), is_causal),
+        *(len(query), heads, query.shape[1], keys.shape[1], width, weights, output, *gradients),
+    )
+
+
+def _rows_apart(*matrices: Float[Tensor, "B T D"]) -> int:
+    """How many numbers lie from one row to the next, in all of these."""
+    (stride,) = {x.stride(1) for x in matrices}
+    assert all(x.stride() == (x.shape[1] * stride, stride, 1) for x in matrices)
+    return stride
 
 
 def _call(name: str, *arguments: Tensor | int | float | None) -> None:
