@@ -48,7 +48,8 @@ class FloatProduct(Product):
         self.bias = bias
         self._packed: Tensor | None = None
         self._transposed: Tensor | None = None
-        self._can_pack = weight.dtype == torch.float32 and torch.backends.mkldnn.is_available()
+        is_for_onednn = weight.dtype == torch.float32 and weight.device.type == "cpu"
+        self._can_pack = is_for_onednn and torch.backends.mkldnn.is_available()
 
     def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
         num_outputs, num_inputs = self.weight.shape
