@@ -156,9 +156,11 @@ def fingerprint() -> dict[str, str | int]:
     """What bit-identical results depend on besides the seed and the data.
 
     Sums of floating-point numbers depend on their order, the order on the kernels, and those on
-    the release of torch, the instruction set and the number of threads.
+    the release of torch, the instruction set, the number of threads, and on whether ours were
+    compiled.
     """
     import platform
+    from importlib.util import find_spec
 
     import torch
 
@@ -167,6 +169,7 @@ def fingerprint() -> dict[str, str | int]:
         "threads": torch.get_num_threads(),
         "instruction_set": torch.backends.cpu.get_cpu_capability(),
         "onednn_limit": os.environ.get(ISA_VARIABLE, "none"),
+        "kernels": "compiled" if find_spec("regard.native._kernels") else "none",
         "platform": f"{sys.platform}-{platform.machine()}",
         "python": platform.python_version(),
     }

@@ -1,5 +1,5 @@
-"""Kernels in C, for inner loops that PyTorch takes several passes over memory for.
+"""What is faster than PyTorch as it comes: kernels in C, and products by oneDNN.
 
-They are compiled when the package is installed, if there is a compiler. Everything works without
-them, by the lines of PyTorch that stand beside each call.
+The kernels are compiled when the package is installed, if there is a compiler. Everything works
+without them, by the lines of PyTorch that stand beside each call.
 """
