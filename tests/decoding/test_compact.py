@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from regard.decoding.compact import Compact, CompactState, can_be_compact
+from regard.decoding.compact import Compact, CompactState
 from regard.decoding.stepper import ModelStepper
 from regard.lens.capture import capture
 from regard.models.interface import Seq2Seq
@@ -16,7 +16,7 @@ from regard.shapes import Tensor
 from tests.models.architectures import BOS, VARIATIONS, sentences, tiny_model
 
 TRANSFORMERS = [n for n, config in VARIATIONS.items() if isinstance(config, TransformerConfig)]
-COMPACT = [name for name in TRANSFORMERS if can_be_compact(tiny_model(name))]
+COMPACT = [name for name in TRANSFORMERS if ModelStepper(tiny_model(name))._can_be_compact()]
 BATCH = sentences([5, 2, 7])
 # A beam of three opens, its hypotheses move, the second sentence leaves.
 MOVES = (

@@ -14,6 +14,7 @@ from regard.attention.few import can_attend_to_few
 from regard.decoding.top import best_continuations
 from regard.native import kernels
 from regard.nn.int8 import int8_product, quantise_rows
+from regard.nn.product import FloatProduct
 from regard.plain import plain
 from regard.shapes import Tensor
 
@@ -184,3 +185,11 @@ def test_what_needs_gradients_is_left_to_pytorch() -> None:
     assert kernels.can_take(x)
     assert not kernels.can_take(x, x.clone().requires_grad_())
     assert not kernels.can_take(x.double())
+
+
+@given(width=st.integers(1, 300), outputs=sizes, has_bias=st.booleans(), seed=seeds)
+def test_a_single_row(width: int, outputs: int, has_bias: bool, seed: int) -> None:
+    x, weight = numbers(1, width, seed=seed), numbers(outputs, width, seed=seed + 1)
+    bias = numbers(outputs, seed=seed + 2) if has_bias else None
+    compiled, formula = both(lambda: FloatProduct(weight, bias)(x))
+    torch.testing.assert_close(compiled, formula, atol=1e-4, rtol=1e-4)

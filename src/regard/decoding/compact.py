@@ -14,7 +14,6 @@ from torch import nn
 
 from regard.attention import (
     Ancestry,
-    Attend,
     KeyValue,
     MultiHead,
     Sight,
@@ -254,18 +253,16 @@ def _embed(
     return position.add(x, alpha=embedding.scale)
 
 
-def can_be_compact(model: nn.Module) -> bool:
-    """Whether `Compact` has all that is needed now.
+def has_compact_form(model: nn.Module) -> bool:
+    """Whether `Compact` has all that this model needs.
 
-    It has residual connections with layer norms, the scaled inner product, heads of one width,
-    feed-forward networks and kernels for a CPU; it shows nobody its attention.
+    It has residual connections with layer norms, heads of one width, feed-forward networks and
+    kernels for a CPU; and of attention, the scaled inner product that nobody looks into.
     """
     if not isinstance(model, Transformer) or model.target.embedding.weight.device.type != "cpu":
         return False
     for module in model.modules():
         match module:
-            case Attend() if not module.is_plain_scaled_dot:
-                return False
             case MultiHead() if len(module.query.weight) != len(module.value.weight):
                 return False
             case Residual() if not (module.adds_input and isinstance(module.norm, LayerNorm)):

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-from regard.decoding.compact import Compact, CompactState, can_be_compact
+from regard.attention import Attend
+from regard.decoding.compact import Compact, CompactState, has_compact_form
 from regard.models.interface import Seq2Seq
 from regard.models.transformer import Transformer
 from regard.native import kernels
@@ -52,7 +54,7 @@ class ModelStepper:
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"], max_length: int
     ) -> Any:
-        if is_plain() or not can_be_compact(self.model):
+        if is_plain() or not self._can_be_compact():
             return self.model.start(self.model.encode(source, source_mask), max_length)
         return self.compact().start(source, source_mask)
 
@@ -64,8 +66,20 @@ class ModelStepper:
         return self._compact
 
     def prepare(self) -> None:
-        if can_be_compact(self.model):
+        if self._can_be_compact():
             self.compact().prepare()
+
+    def _can_be_compact(self) -> bool:
+        """Whether the compact form has all that is needed now."""
+        attends = self._attends
+        return attends is not None and all(each.is_plain_scaled_dot for each in attends)
+
+    @cached_property
+    def _attends(self) -> list[Attend] | None:
+        """Where the model takes its attention; None if it has no compact form."""
+        if not has_compact_form(self.model):
+            return None
+        return [module for module in self.model.modules() if isinstance(module, Attend)]
 
     def hidden(self, state: Any, tokens: Int[Tensor, "R"]) -> Float[Tensor, "R D"]:
         """Feed each row its last token; return what the output layer is given."""

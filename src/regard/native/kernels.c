@@ -19,6 +19,8 @@
 /* --- Registers -------------------------------------------------------------------------------- */
 
 #define SIXTEEN 16
+/* Rows taken together, so that what is loaded for one serves all, and none waits for another. */
+#define GROUP 4
 
 typedef float Register __attribute__((vector_size(64)));
 typedef float Half __attribute__((vector_size(32)));
@@ -168,6 +170,25 @@ KERNEL best_continuations(const float *scores, const float *log_probs, int64_t s
     }
 }
 
+/* --- Products --------------------------------------------------------------------------------- */
+
+/* output = x W' + bias for one row x: the matrix is read once, from its first number to its last. */
+KERNEL multiply_row(const float *x, const float *weight, const float *bias, int64_t outputs,
+                    int64_t width, float *output)
+{
+    for (int64_t f = 0; f < outputs; f++, weight += width) {
+        Register sums[GROUP] = {{0}};
+        int64_t i = 0;
+        for (; i + GROUP * SIXTEEN <= width; i += GROUP * SIXTEEN)
+            for (int g = 0; g < GROUP; g++)
+                sums[g] += load(x + i + g * SIXTEEN) * load(weight + i + g * SIXTEEN);
+        float sum = sum_of((sums[0] + sums[1]) + (sums[2] + sums[3]));
+        for (; i < width; i++)
+            sum += x[i] * weight[i];
+        output[f] = bias ? sum + bias[f] : sum;
+    }
+}
+
 /* --- 8-bit integers --------------------------------------------------------------------------- */
 
 /* values[r] = round(x[r] / scale[r]) with scale[r] = max |x[r]| / largest. */
@@ -293,7 +314,6 @@ KERNEL attend_rows(const float *query, int64_t stride, const float *keys, const 
 
 #define MOST_KEYS 64
 #define MOST_WIDTH 128
-#define GROUP 4
 
 /* x, some rows of `width` numbers, as `width` rows of `padded` numbers, zeros behind the last. */
 INLINE void transpose(const float *x, int64_t stride, int64_t rows, int width, int padded,

@@ -14,6 +14,7 @@ from regard.shapes import Bool, Float, Int, Int8, Tensor
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "log_softmax": (c_void_p, *[c_int64] * 2),
     "best_continuations": (*[c_void_p] * 2, *[c_int64] * 4, *[c_void_p] * 2),
+    "multiply_row": (*[c_void_p] * 3, *[c_int64] * 2, c_void_p),
     "quantise_rows": (c_void_p, *[c_int64] * 2, *[c_float] * 2, *[c_void_p] * 2),
     "dequantise": (*[c_void_p] * 2, *[c_int64] * 2, *[c_void_p] * 3),
     "attend_rows": (
@@ -78,6 +79,17 @@ def best_continuations(
     places = torch.empty(totals.shape, dtype=torch.int64)
     _call("best_continuations", scores, log_probs, *log_probs.shape, count, totals, places)
     return totals, places
+
+
+def multiply_row(
+    x: Float[Tensor, "1 D"], weight: Float[Tensor, "F D"], bias: Float[Tensor, "F"] | None
+) -> Float[Tensor, "1 F"]:
+    """The product x Wᵀ + b of a single row."""
+    assert x.shape == (1, weight.shape[1]) and x.stride(1) == 1
+    assert weight.is_contiguous() and (bias is None or bias.is_contiguous())
+    product = x.new_empty(1, len(weight))
+    _call("multiply_row", x, weight, bias, *weight.shape, product)
+    return product
 
 
 def quantise_rows(

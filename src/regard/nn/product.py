@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from regard.native import kernels
 from regard.nn.int8 import Int8Linear, int8_product
 from regard.shapes import Float, Int, Int8, Tensor
 
@@ -37,10 +38,10 @@ class Product(ABC):
 class FloatProduct(Product):
     """Equals `F.linear`, from a matrix laid out as the processor reads it.
 
-    Many rows are multiplied by oneDNN with a matrix that it has packed itself; a single row with
-    more outputs than inputs by a transposed one, which is read from memory in long runs
-    (docs/decoding.md has what that saves). Each is a copy, made at the first call that wants it.
-    What is chosen depends on the sizes alone.
+    Many rows are multiplied by oneDNN with a matrix that it has packed itself; a single row by a
+    compiled kernel, or, where there is none and there are more outputs than inputs, with a
+    transposed matrix, which is read from memory in long runs. Each is a copy, made at the first
+    call that wants it. What is chosen depends on the sizes alone.
     """
 
     def __init__(self, weight: Float[Tensor, "F D"], bias: Float[Tensor, "F"] | None) -> None:
@@ -53,6 +54,8 @@ class FloatProduct(Product):
 
     def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
         num_outputs, num_inputs = self.weight.shape
+        if len(x) == 1 and self.weight.is_contiguous() and kernels.can_take(x, self.weight):
+            return kernels.multiply_row(x, self.weight, self.bias)
         if len(x) == 1 and num_outputs > num_inputs:
             if self._transposed is None:
                 self._transposed = self.weight.t().contiguous()
