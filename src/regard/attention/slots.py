@@ -30,18 +30,24 @@ class Ancestry:
         self.num_sentences = num_sentences
         self.lanes = 1
         self.num_slots = 0
-        self._past = torch.empty(num_sentences, 0, dtype=torch.int32)  # R t
+        # R t; None while there is one row a sentence, whose past all slots are.
+        self._past: Tensor | None = None
 
     def extend(self) -> Sight:
         """Add a slot for every row, seen by that row alone; what each row sees by now."""
-        own = torch.arange(self.num_slots, self.num_slots + self.lanes, dtype=torch.int32)
-        self._past = torch.cat([self._past, own.repeat(self.num_sentences).unsqueeze(1)], 1)
+        first = self.num_slots
         self.num_slots += self.lanes
+        if self._past is not None:
+            own = torch.arange(first, self.num_slots, dtype=torch.int32)
+            self._past = torch.cat([self._past, own.repeat(self.num_sentences).unsqueeze(1)], 1)
         return Sight(self.num_slots, places=self._past)
 
     def reorder(self, rows: Int[Tensor, "B N"]) -> None:
         """Row (b, n) goes on from what row `rows[b, n]` was."""
-        self._past = self._past[rows.flatten()]
+        if self._past is not None:
+            self._past = self._past[rows.flatten()]
+        elif rows.shape[1] > 1:
+            self._past = torch.arange(self.num_slots, dtype=torch.int32).repeat(rows.numel(), 1)
         self.num_sentences, self.lanes = rows.shape
 
     def drop_dead(self) -> Int[Tensor, "B A"] | None:
@@ -50,6 +56,8 @@ class Ancestry:
         A sentence with fewer than others keeps some of the dead, which nobody sees. None where
         too few are dead to be worth the copying.
         """
+        if self._past is None:
+            return None
         past = self._past.view(self.num_sentences, -1).long()
         is_alive = torch.zeros(self.num_sentences, self.num_slots, dtype=torch.bool)
         is_alive.scatter_(1, past, True)

@@ -208,11 +208,13 @@ class Compact:
         return x if self.decoder_norm is None else self.decoder_norm(x)
 
     def reorder(self, state: CompactState, rows: Int[Tensor, "B N"]) -> None:
-        """Let row (b, n) continue what row `rows[b, n]` was."""
-        sentences = rows[:, 0] // state.ancestry.lanes
-        is_moved = not torch.equal(sentences, torch.arange(state.ancestry.num_sentences))
+        """Let row (b, n) continue what row `rows[b, n]` was; sentences keep their order."""
+        lanes, is_fewer = state.ancestry.lanes, rows.shape[0] < state.ancestry.num_sentences
+        if not is_fewer and rows.shape[1] == lanes == 1:
+            return
         state.ancestry.reorder(rows)
-        if is_moved:
+        if is_fewer:
+            sentences = rows[:, 0] // lanes
             for past in state.past:
                 past.select(sentences, state.ancestry.num_slots)
             state.memory = [memory.select(sentences) for memory in state.memory]

@@ -38,8 +38,8 @@ MOST_WIDTH = 128
 
 
 @cache
-def _library() -> ctypes.CDLL | None:
-    """The compiled library, or None where there is none."""
+def _library() -> dict[str, Any] | None:
+    """The compiled kernels by name, or None where there are none."""
     spec = find_spec("regard.native._kernels")
     if spec is None or spec.origin is None:
         return None
@@ -47,7 +47,7 @@ def _library() -> ctypes.CDLL | None:
     for name, arguments in _SIGNATURES.items():
         kernel = getattr(library, name)
         kernel.argtypes, kernel.restype = arguments, None
-    return library
+    return {name: getattr(library, name) for name in _SIGNATURES}
 
 
 def has_kernels() -> bool:
@@ -58,7 +58,7 @@ def has_kernels() -> bool:
 def can_take(*tensors: Tensor) -> bool:
     """Whether kernels can be handed these: floats in the processor's memory, without gradients."""
     return has_kernels() and all(
-        x.dtype == torch.float32 and x.device.type == "cpu" and not x.requires_grad for x in tensors
+        x.dtype == torch.float32 and x.is_cpu and not x.requires_grad for x in tensors
     )
 
 
@@ -87,7 +87,7 @@ def multiply_row(
     """The product x Wᵀ + b of a single row."""
     assert x.shape == (1, weight.shape[1]) and x.stride(1) == 1
     assert weight.is_contiguous() and (bias is None or bias.is_contiguous())
-    product = x.new_empty(1, len(weight))
+    product = x.new_empty(1, weight.shape[0])
     _call("multiply_row", x, weight, bias, *weight.shape, product)
     return product
 
@@ -150,7 +150,7 @@ def attend_rows(
     _call(
         "attend_rows",
         *(query, query.stride(0), keys, values, room, places, lengths, count),
-        *(sentences, len(query) // sentences, heads, width, weights, output),
+        *(sentences, query.shape[0] // sentences, heads, width, weights, output),
     )
     return output
 
@@ -233,6 +233,6 @@ def _rows_apart(*matrices: Float[Tensor, "B T D"]) -> int:
 
 def _call(name: str, *arguments: Tensor | int | float | None) -> None:
     """Tensors are handed over as the address of their first number."""
-    getattr(_library(), name)(
-        *(x.data_ptr() if isinstance(x, torch.Tensor) else x for x in arguments)
-    )
+    library = _library()
+    assert library is not None, "asked without a look at has_kernels"
+    library[name](*[x.data_ptr() if isinstance(x, torch.Tensor) else x for x in arguments])

@@ -49,18 +49,20 @@ class FloatProduct(Product):
         self.bias = bias
         self._packed: Tensor | None = None
         self._transposed: Tensor | None = None
-        is_for_onednn = weight.dtype == torch.float32 and weight.device.type == "cpu"
-        self._can_pack = is_for_onednn and torch.backends.mkldnn.is_available()
+        is_simple = weight.dtype == torch.float32 and weight.is_cpu
+        self._can_pack = is_simple and torch.backends.mkldnn.is_available()
+        self._is_for_kernel = is_simple and weight.is_contiguous()
 
     def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
         num_outputs, num_inputs = self.weight.shape
-        if len(x) == 1 and self.weight.is_contiguous() and kernels.can_take(x, self.weight):
+        num_rows = x.shape[0]
+        if num_rows == 1 and self._is_for_kernel and kernels.has_kernels():
             return kernels.multiply_row(x, self.weight, self.bias)
-        if len(x) == 1 and num_outputs > num_inputs:
+        if num_rows == 1 and num_outputs > num_inputs:
             if self._transposed is None:
                 self._transposed = self.weight.t().contiguous()
             return F.linear(x, self._transposed.t(), self.bias)
-        if not self._can_pack or len(x) * self.weight.numel() < FEW_PRODUCTS:
+        if not self._can_pack or num_rows * num_outputs * num_inputs < FEW_PRODUCTS:
             return F.linear(x, self.weight, self.bias)
         if self._packed is None:
             self.prepare()
