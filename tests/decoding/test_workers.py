@@ -1,7 +1,10 @@
 """Workers answer as one does, in the order asked, whatever happened to threads before."""
 
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -76,6 +79,36 @@ def test_a_worker_that_dies_is_told() -> None:
     with pytest.raises(RegardError, match="a worker died"):
         list(workers.results([9]))
     workers.close()
+
+
+PARENT = """
+import os, time
+from regard.decoding.workers import Workers
+workers = Workers(lambda task: os.getpid(), 2)
+print(*(process.pid for process, _ in workers._processes), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="fork")
+def test_workers_end_with_their_parent_however_it_ends() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        numbers = [int(number) for number in parent.stdout.readline().split()]
+        assert len(numbers) == 2 and all(is_running(number) for number in numbers)
+        parent.kill()
+    deadline = time.monotonic() + 60
+    while any(is_running(number) for number in numbers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(is_running(number) for number in numbers)
+
+
+def is_running(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
 
 
 @kinds

@@ -69,7 +69,8 @@ class Workers(Generic[Task, Result]):
             warnings.simplefilter("ignore", DeprecationWarning)
             for _ in range(number):
                 ours, theirs = context.Pipe()
-                process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+                parents = [ours, *(connection for _, connection in self._processes)]
+                process = context.Process(target=_serve, args=(theirs, parents, work), daemon=True)
                 process.start()
                 theirs.close()
                 self._processes.append((process, ours))
@@ -145,8 +146,19 @@ class Workers(Generic[Task, Result]):
         return found
 
 
-def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
-    """The life of a forked worker."""
+def _serve(
+    connection: Connection, parents: Sequence[Connection], work: Callable[[Any], Any]
+) -> None:
+    """The life of a forked worker, which ends when its parent is no more.
+
+    Args:
+        connection: where tasks come from.
+        parents: the other ends, which a fork leaves open here too; as long as they are, nobody
+            is told that the parent has died.
+        work: what to do with a task.
+    """
+    for end in parents:
+        end.close()
     torch.set_num_threads(1)
     while True:
         try:
