@@ -1,5 +1,5 @@
-"""What is faster than PyTorch as it comes: kernels in C, and products by oneDNN.
+"""Kernels in C, for inner loops that PyTorch takes several passes over memory for.
 
-The kernels are compiled when the package is installed, if there is a compiler. Everything works
-without them, by the lines of PyTorch that stand beside each call.
+They are compiled when the package is installed, if there is a compiler. Everything works without
+them, by the lines of PyTorch that stand beside each call.
 """

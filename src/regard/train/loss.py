@@ -61,11 +61,12 @@ def fused_projection_loss(
     with torch.no_grad():
         output = Projection(hidden, weight, bias, smoothing, is_learning=is_learning)
         d_hidden = torch.empty_like(hidden) if is_learning else None
+        room = weight.new_empty(min(CHUNK_TOKENS, len(hidden)), len(weight))
         smoothed, nll = weight.new_zeros(()), weight.new_zeros(())
         for begin in range(0, len(hidden), CHUNK_TOKENS):
             chunk = slice(begin, begin + CHUNK_TOKENS)
             states, target = hidden[chunk], targets[chunk].unsqueeze(1)
-            logits = output.logits(states)
+            logits = output.logits_(states, room[: len(states)])
             target_logit = logits.gather(1, target)
             probs, log_sum = normalise_(logits)
             chunk_nll = (log_sum - target_logit).sum()

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-from regard.nn.product import FloatProduct
 from regard.shapes import Float, Tensor
 
 
@@ -60,10 +59,7 @@ class Projection:
         *,
         is_learning: bool,
     ) -> None:
-        self._weight = weight
-        factor = weight.to(hidden.dtype)
-        self._forwards = FloatProduct(factor, bias if factor is weight else None)
-        self._backwards = FloatProduct(factor.T, None)
+        self._factor = weight.to(hidden.dtype)
         self._bias = bias
         self._mean_weight = weight.mean(0)
         self._mean_bias = 0.0 if bias is None else bias.mean()
@@ -75,13 +71,15 @@ class Projection:
             self.d_weight = total.expand_as(weight).contiguous()
             self.d_bias = None if bias is None else torch.full_like(bias, share * len(states))
 
-    def logits(self, states: Float[Tensor, "N D"]) -> Float[Tensor, "N V"]:
-        """The logits of a chunk, in the weight's precision."""
-        logits = self._forwards(states)
-        if logits.dtype == self._weight.dtype:
-            return logits
-        logits = logits.to(self._weight.dtype)
-        return logits if self._bias is None else logits.add_(self._bias)
+    def logits_(
+        self, states: Float[Tensor, "N D"], out: Float[Tensor, "N V"]
+    ) -> Float[Tensor, "N V"]:
+        """Fill `out` with the logits of a chunk."""
+        if states.dtype == out.dtype:
+            torch.mm(states, self._factor.T, out=out)
+        else:
+            out.copy_(states @ self._factor.T)
+        return out if self._bias is None else out.add_(self._bias)
 
     def mean_logit(self, states: Float[Tensor, "N D"]) -> Float[Tensor, "N 1"]:
         """The mean of each state's logits over all tokens."""
@@ -100,7 +98,7 @@ class Projection:
             self.d_weight.addmm_(low.T, states)
         else:
             self.d_weight += low.T @ states
-        return self._backwards(low).sub_(self._uniform * self._mean_weight)
+        return (low @ self._factor).sub_(self._uniform * self._mean_weight)
 
 
 def with_gradients(

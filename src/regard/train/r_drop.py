@@ -56,15 +56,15 @@ def fused_r_drop_loss(
         output = Projection(hidden, weight, bias, smoothing / 2, is_learning=is_learning)
         d_hidden = torch.empty_like(hidden) if is_learning else None
         num_pairs = min(max(loss.CHUNK_TOKENS // 2, 1), max(len(targets), 1))
-        room = weight.new_empty(2 * num_pairs, len(weight))
+        room, more_room = weight.new_empty(2, 2 * num_pairs, len(weight))
         quarter = weight.new_tensor([alpha / 4, -alpha / 4]).view(2, 1, 1)
         smoothed, nll = weight.new_zeros(()), weight.new_zeros(())
         for begin in range(0, len(targets), num_pairs):
             chunk = slice(begin, begin + num_pairs)
             states = hidden[:, chunk].flatten(0, 1)  # 2C D
             target = targets[chunk].repeat(2).unsqueeze(1)  # 2C 1
-            logits = output.logits(states)
-            gradient = room[: len(states)].view(2, -1, len(weight))  # 2 C V
+            logits = output.logits_(states, room[: len(states)])
+            gradient = more_room[: len(states)].view(2, -1, len(weight))  # 2 C V
             torch.sub(*logits.view_as(gradient), out=gradient[1])
             target_logit = logits.gather(1, target)
             probs, log_sum = normalise_(logits)
