@@ -21,6 +21,7 @@ from regard.text.train import train_tokenisers
 FRENCH = "Jane visite l'Afrique en septembre, le chat était assis sur un tapis !"
 ENGLISH = "Jane visits Africa in September; the cat sat on a mat?"
 
+STEPS = 300
 BEAM = DecodingConfig(beam=4, max_ratio=0.0, max_extra=40, early_exit=True)
 
 
@@ -72,8 +73,10 @@ def learned_parcel(tokenisers: TokeniserPair, **changes: Any) -> Parcel:
     target = tokenisers.target
     model = Transformer(parcel.model, len(tokenisers.source), len(target)).train()
     optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    # Down to nothing: where it ends must not hang on the last bits of a sum.
+    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, STEPS)
     ones = torch.ones(32, 1, dtype=torch.long)
-    for step in range(300):
+    for step in range(STEPS):
         pieces = random_copies(32, length=1 + step % 5, seed=step)
         source = torch.cat([pieces, ones * target.eos], 1)
         fed = torch.cat([ones * target.bos, pieces], 1)
@@ -83,6 +86,7 @@ def learned_parcel(tokenisers: TokeniserPair, **changes: Any) -> Parcel:
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
+        schedule.step()
     tensors = {name: p.detach() for name, p in model.named_parameters()}
     return replace(parcel, tensors=tensors, decoding=BEAM)
 
