@@ -1,5 +1,6 @@
 """The compact form of a model is the model."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -58,6 +59,20 @@ def test_every_step_equals_the_model_s(
         monkeypatch.setattr("regard.native.kernels._library", lambda: None)
     compact, formula = rows_of_both(tiny_model(name))
     torch.testing.assert_close(compact, formula, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("sentences", [1, 2])
+def test_a_source_of_one_piece_is_read(sentences: int) -> None:
+    model = tiny_model("transformer")
+    source = torch.full((sentences, 1), 3)
+    start = torch.full((sentences,), BOS)
+    found = []
+    for context in (nullcontext(), plain()):
+        with context, torch.inference_mode():
+            stepper = ModelStepper(model)
+            state = stepper.start(source, torch.ones_like(source, dtype=torch.bool), 10)
+            found.append(stepper.step(state, start))
+    torch.testing.assert_close(*found, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["transformer", "transformer-pre-norm", "transformer-output-bias"])

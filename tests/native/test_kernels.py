@@ -82,6 +82,14 @@ def test_quantised_rows_to_the_last_bit(rows: int, width: int, spread: float, se
     assert torch.equal(compiled.scale, formula.scale)
 
 
+def test_what_is_no_number_stays_none_in_integers() -> None:
+    """Or a damaged model would translate on, with whatever a cast makes of it."""
+    x = numbers(2, 70, seed=0)
+    x[1, 66] = torch.nan
+    compiled, formula = both(lambda: quantise_rows(x).scale.isnan().flatten().tolist())
+    assert compiled == formula == [False, True]
+
+
 @given(rows=sizes, width=st.integers(2, 90), outputs=sizes, has_bias=st.booleans(), seed=seeds)
 def test_integer_products(rows: int, width: int, outputs: int, has_bias: bool, seed: int) -> None:
     x, weight = numbers(rows, width, seed=seed), numbers(outputs, width, seed=seed + 1)
@@ -178,6 +186,24 @@ def test_what_is_too_large_is_left_to_pytorch(num_keys: int, width: int) -> None
     packed = numbers(1, num_keys, 3 * width, seed=0)
     assert not can_attend_to_few(packed, None, width, None)
     assert can_attend_to_few(numbers(1, 9, 48, seed=0), None, 16, None)
+
+
+def test_few_causal_keys_are_as_many_as_queries() -> None:
+    query, keys = numbers(1, 9, 16, seed=0), numbers(1, 2, 16, seed=1)
+    with pytest.raises(AssertionError):
+        kernels.attend_few(query, keys, keys, 1, None, is_causal=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_a_single_row_of_another_precision_is_left_to_pytorch(dtype: torch.dtype) -> None:
+    product = FloatProduct(numbers(4, 6, seed=0), None)
+    with pytest.raises(RuntimeError, match="dtype"):
+        product(numbers(1, 6, seed=1).to(dtype))
+
+
+def test_a_single_row_that_needs_gradients_is_left_to_pytorch() -> None:
+    product = FloatProduct(numbers(4, 6, seed=0), None)
+    assert product(numbers(1, 6, seed=1).requires_grad_()).requires_grad
 
 
 def test_what_needs_gradients_is_left_to_pytorch() -> None:

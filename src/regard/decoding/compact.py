@@ -117,7 +117,10 @@ class _CrossAttention(_Attention):
         self.memory = product_of([attention.key, attention.value])
 
     def project_memory(self, states: Rows, batch: int) -> KeyValue:
-        return KeyValue(*self.split(self.memory(states), batch, 2).contiguous())
+        keys, values = self.split(self.memory(states), batch, 2).clone(
+            memory_format=torch.contiguous_format
+        )
+        return KeyValue(keys, values)
 
     def step(self, x: Rows, memory: KeyValue, source: Sight) -> Rows:
         """The rows of a sentence are so many queries to its one memory."""

@@ -191,15 +191,19 @@ KERNEL multiply_row(const float *x, const float *weight, const float *bias, int6
 
 /* --- 8-bit integers --------------------------------------------------------------------------- */
 
-/* values[r] = round(x[r] / scale[r]) with scale[r] = max |x[r]| / largest. */
+/* values[r] = round(x[r] / scale[r]) with scale[r] = max |x[r]| / largest; no number, where one of
+   a row is none. */
 KERNEL quantise_rows(const float *x, int64_t rows, int64_t width, float largest, float smallest,
                      int8_t *values, float *scale)
 {
     for (int64_t r = 0; r < rows; r++, x += width, values += width) {
         float step = larger_of(largest_in(x, width, 1) * (1.0f / largest), smallest);
-        scale[r] = step;
-        for (int64_t i = 0; i < width; i++)
+        int is_broken = 0;
+        for (int64_t i = 0; i < width; i++) {
+            is_broken |= x[i] != x[i];
             values[i] = (int8_t)(int32_t)rintf(x[i] / step);
+        }
+        scale[r] = is_broken ? NAN : step;
     }
 }
 

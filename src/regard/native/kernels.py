@@ -74,7 +74,7 @@ def best_continuations(
 ) -> tuple[Float[Tensor, "B k"], Int[Tensor, "B k"]]:
     """The `count` largest of scores[b, n] + log_probs[b, n, v] of each sentence, and n · V + v."""
     assert scores.shape == log_probs.shape[:2]
-    assert scores.is_contiguous() and log_probs.is_contiguous()
+    scores, log_probs = scores.contiguous(), log_probs.contiguous()
     totals = scores.new_empty(len(scores), count)
     places = torch.empty(totals.shape, dtype=torch.int64)
     _call("best_continuations", scores, log_probs, *log_probs.shape, count, totals, places)
@@ -87,6 +87,7 @@ def multiply_row(
     """The product x Wᵀ + b of a single row."""
     assert x.shape == (1, weight.shape[1]) and x.stride(1) == 1
     assert weight.is_contiguous() and (bias is None or bias.is_contiguous())
+    assert x.dtype == weight.dtype == torch.float32
     product = x.new_empty(1, weight.shape[0])
     _call("multiply_row", x, weight, bias, *weight.shape, product)
     return product
@@ -111,6 +112,7 @@ def dequantise(
     """Sums of integers, times both scales, plus the bias; in the memory of the sums."""
     assert sums.dtype == torch.int32 and sums.is_contiguous()
     assert (row_scale.numel(), scale.numel()) == sums.shape
+    assert row_scale.dtype == scale.dtype == torch.float32
     numbers = sums.view(torch.float32)
     bias = None if bias is None else bias.contiguous()
     _call("dequantise", sums, numbers, *sums.shape, row_scale, scale.contiguous(), bias)
@@ -172,13 +174,14 @@ def attend_few(
         values: one for each key.
         heads: how many there are.
         mask: True where a key of a sentence is seen; None: all are.
-        is_causal: each position sees the keys up to its own.
+        is_causal: each position sees the keys up to its own; there is one for each.
 
     Returns:
         The output, and the weights for the way back, their keys filled up to whole registers.
     """
     batch, num_queries, d_model = query.shape
     num_keys, width = keys.shape[1], d_model // heads
+    assert not is_causal or num_queries == num_keys
     assert num_keys <= MOST_KEYS and width <= MOST_WIDTH and width % SIXTEEN == 0
     if mask is not None:
         assert mask.dtype == torch.bool and mask.shape == keys.shape[:2] and mask.is_contiguous()

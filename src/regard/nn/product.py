@@ -56,7 +56,7 @@ class FloatProduct(Product):
     def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
         num_outputs, num_inputs = self.weight.shape
         num_rows = x.shape[0]
-        if num_rows == 1 and self._is_for_kernel and kernels.has_kernels():
+        if num_rows == 1 and self._is_for_kernel and kernels.can_take(x):
             return kernels.multiply_row(x, self.weight, self.bias)
         if num_rows == 1 and num_outputs > num_inputs:
             if self._transposed is None:
