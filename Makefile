@@ -60,7 +60,7 @@ clean:  ## remove the environment and what the demo made
 	rm -rf $(VENV) demo
 
 # Exact versions come from constraints.txt; the package itself asks for ranges.
-$(INSTALLED): pyproject.toml constraints.txt src/regard/native/kernels.c
+$(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard src/regard/native/*.[ch])
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Regard needs Python 3.11 or newer: make PYTHON=python3.12 …" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)

@@ -16,7 +16,7 @@ def file_tree() -> str:
     lines: list[str] = []
     shown = Path(".")
     package = ROOT / "src" / "regard"
-    modules = [path for suffix in ("py", "js", "c") for path in package.rglob(f"*.{suffix}")]
+    modules = [path for suffix in ("py", "js", "c", "h") for path in package.rglob(f"*.{suffix}")]
     for path in sorted(modules, key=lambda p: (p.parent != package, p.parent, p.name)):
         place = path.relative_to(package)
         if path.suffix == ".js" and place.parent != shown:
@@ -39,7 +39,7 @@ def readme_with(tree: str) -> str:
 
 def _summary(path: Path) -> str:
     text = path.read_text("utf-8")
-    if path.suffix in (".js", ".c"):
+    if path.suffix in (".js", ".c", ".h"):
         comment = re.search(r"/\*\*?\s+(?:\* )?(.*?)(?: \*/)?\n", text)
         return comment[1] if comment else ""
     docstring = ast.get_docstring(ast.parse(text)) or ""

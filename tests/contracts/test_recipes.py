@@ -35,10 +35,10 @@ def printed(recipe: Path) -> list[list[str]]:
 
 
 def needed(recipe: Path) -> list[Path]:
-    """A recipe, after those whose runs it begins with."""
+    """A recipe, after those whose runs it begins with, and after those that they need."""
     words = {word for command in printed(recipe) for word in command}
     before = [other for other in RECIPES if f"runs/{other.stem}" in words]
-    return [*before, recipe]
+    return list(dict.fromkeys([each for other in before for each in needed(other)] + [recipe]))
 
 
 def get(pair: str, folder: Path) -> None:

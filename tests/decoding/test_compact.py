@@ -1,7 +1,9 @@
 """The compact form of a model is the model."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -10,7 +12,8 @@ from regard.decoding.compact import Compact, CompactState
 from regard.decoding.stepper import ModelStepper
 from regard.lens.capture import capture
 from regard.models.interface import Seq2Seq
-from regard.models.transformer import Transformer, TransformerConfig
+from regard.models.transformer import PRESETS, Transformer, TransformerConfig
+from regard.native import kernels
 from regard.nn.int8 import quantise_model
 from regard.plain import plain
 from regard.shapes import Tensor
@@ -19,6 +22,9 @@ from tests.models.architectures import BOS, VARIATIONS, sentences, tiny_model
 TRANSFORMERS = [n for n, config in VARIATIONS.items() if isinstance(config, TransformerConfig)]
 COMPACT = [name for name in TRANSFORMERS if ModelStepper(tiny_model(name))._can_be_compact()]
 BATCH = sentences([5, 2, 7])
+needs_kernels = pytest.mark.skipif(
+    not kernels.has_kernels(), reason="no compiler was there when the package was installed"
+)
 # A beam of three opens, its hypotheses move, the second sentence leaves.
 MOVES = (
     [[0, 0, 0], [1, 1, 1], [2, 2, 2]],
@@ -50,15 +56,55 @@ def rows_of_both(model: Seq2Seq[Any]) -> tuple[Tensor, Tensor]:
     return torch.cat(compact), torch.cat(formula)
 
 
-@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("way", ["one call", "layer by layer", "without kernels"])
 @pytest.mark.parametrize("name", COMPACT)
 def test_every_step_equals_the_model_s(
-    name: str, kernels: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not kernels:
+    monkeypatch.setattr("regard.decoding.compact.FEW_ROWS", 99 if way == "one call" else 0)
+    if way == "without kernels":
         monkeypatch.setattr("regard.native.kernels._library", lambda: None)
     compact, formula = rows_of_both(tiny_model(name))
     torch.testing.assert_close(compact, formula, atol=1e-4, rtol=1e-4)
+
+
+@needs_kernels
+@pytest.mark.parametrize("name", ["transformer", "transformer-pre-norm"])
+def test_layers_of_few_rows_are_one_call(name: str) -> None:
+    with patch.object(kernels, "call", wraps=kernels.call) as call:
+        log_probs_along_the_way(ModelStepper(tiny_model(name)), CompactState)
+    calls = [each.args[0] for each in call.mock_calls]
+    # Of the steps, the second and third have nine rows.
+    assert calls.count("step_rows") == 3
+    assert calls.count("attend_rows") == 2 * 2 * 2
+
+
+@needs_kernels
+def test_one_call_does_not_depend_on_the_threads() -> None:
+    """Nor does a long target on where there was room for the first sixteen tokens."""
+    config = replace(PRESETS["tiny"], encoder_layers=1, decoder_layers=2)
+    torch.manual_seed(0)
+    model = Transformer(config, 50, 50).eval()
+    source = torch.arange(4, 11).unsqueeze(0)
+    asked = torch.randint(4, 50, (40,)).split(1)
+
+    def states() -> Tensor:
+        stepper = ModelStepper(model)
+        state = stepper.start(source, torch.ones_like(source, dtype=torch.bool), len(asked))
+        return torch.cat([stepper.hidden(state, token) for token in asked])
+
+    with torch.inference_mode():
+        alone = states()
+        threads = torch.get_num_threads()
+        torch.set_num_threads(3)
+        try:
+            together = states()
+        finally:
+            torch.set_num_threads(threads)
+        with plain():
+            formula = states()
+    torch.testing.assert_close(together, alone, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(alone, formula, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("sentences", [1, 2])

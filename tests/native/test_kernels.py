@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -163,7 +164,7 @@ def test_attention_to_few_keys_and_its_gradients(
         wanted = [*inputs, *module.parameters()]
         return [output, *torch.autograd.grad((output * weight).sum(), wanted)]
 
-    with patch.object(kernels, "_call", wraps=kernels._call) as call:
+    with patch.object(kernels, "call", wraps=kernels.call) as call:
         compiled = output_and_gradients()
     assert [each.args[0] for each in call.mock_calls] == ["attend_few", "attend_few_backward"]
     with plain():
@@ -219,3 +220,13 @@ def test_a_single_row(width: int, outputs: int, has_bias: bool, seed: int) -> No
     bias = numbers(outputs, seed=seed + 2) if has_bias else None
     compiled, formula = both(lambda: FloatProduct(weight, bias)(x))
     torch.testing.assert_close(compiled, formula, atol=1e-4, rtol=1e-4)
+
+
+@given(rows=st.integers(1, 9), width=st.integers(1, 300), outputs=st.integers(1, 90), seed=seeds)
+def test_a_row_is_the_same_beside_others(rows: int, width: int, outputs: int, seed: int) -> None:
+    x, weight = numbers(rows, width, seed=seed), numbers(outputs, width, seed=seed + 1)
+    bias = numbers(outputs, seed=seed + 2)
+    together = kernels.multiply_rows(x, weight, bias)
+    alone = [kernels.multiply_rows(row.unsqueeze(0), weight, bias) for row in x]
+    assert torch.equal(together, torch.cat(alone))
+    torch.testing.assert_close(together, F.linear(x, weight, bias), atol=1e-4, rtol=1e-4)

@@ -87,14 +87,34 @@ class Slots:
             new: of one step, keys first.
             num_slots: of each sentence, the new ones among them.
         """
-        lanes = new.shape[3]
-        room = 0 if self._filled is None else self._filled.shape[3]
-        if num_slots > room:
-            self._grow(new, num_slots - lanes, max(2 * room, FIRST_STEPS * lanes))
-        assert self._filled is not None
-        self._filled[:, :, :, num_slots - lanes : num_slots] = new
-        keys, values = self._filled[:, :, :, :num_slots]
+        _, batch, heads, lanes, width = new.shape
+        filled = self.with_room(num_slots, lanes, (batch, heads, width))
+        filled[:, :, :, num_slots - lanes : num_slots] = new
+        keys, values = filled[:, :, :, :num_slots]
         return keys, values
+
+    def with_room(
+        self, num_slots: int, lanes: int, shape: tuple[int, int, int]
+    ) -> Float[Tensor, "2 B H C K"]:
+        """All keys and values, with room for the last of now `num_slots` slots.
+
+        Args:
+            num_slots: of each sentence, the new ones among them.
+            lanes: how many are new.
+            shape: the number of sentences, that of heads, and their width.
+        """
+        old = self._filled
+        room = 0 if old is None else old.shape[3]
+        if old is not None and num_slots <= room:
+            return old
+        batch, heads, width = shape
+        num_filled = num_slots - lanes
+        room = max(num_slots, 2 * room, FIRST_STEPS * lanes)
+        new = torch.empty(2, batch, heads, room, width)
+        if old is not None:
+            new[:, :, :, :num_filled] = old[:, :, :, :num_filled]
+        self._filled = new
+        return new
 
     def select(self, sentences: Int[Tensor, "b"], num_slots: int) -> None:
         """Keep these sentences, in this order."""
@@ -115,10 +135,3 @@ class Slots:
         kept = old.view(-1, width).index_select(0, places).view(2, batch, heads, num_kept, width)
         self._filled = old.new_empty(2, batch, heads, min(2 * num_kept, room), width)
         self._filled[:, :, :, :num_kept] = kept
-
-    def _grow(self, like: Tensor, num_filled: int, room: int) -> None:
-        old = self._filled
-        new = like.new_empty(*like.shape[:3], max(room, num_filled + like.shape[3]), like.shape[4])
-        if old is not None:
-            new[:, :, :, :num_filled] = old[:, :, :, :num_filled]
-        self._filled = new

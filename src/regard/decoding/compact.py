@@ -2,7 +2,8 @@
 
 Its parameters are gathered once. Queries, keys and values of self-attention are one product, as
 are the keys and values of the memory; matrices are laid out for the processor (`nn.product`);
-no module is called, no hypothesis copied (`attention.slots`).
+no module is called, no hypothesis copied (`attention.slots`). For few rows all layers of a step are
+one call (`native.decoder`).
 """
 
 from collections.abc import Callable, Iterator
@@ -22,15 +23,19 @@ from regard.attention import (
     attend_rows,
 )
 from regard.models.transformer import DecoderBlock, Embedder, EncoderBlock, Transformer
+from regard.native import decoder as native
+from regard.native import kernels
 from regard.nn.experts import MixtureOfExperts
-from regard.nn.feed_forward import FeedForward
+from regard.nn.feed_forward import ACTIVATIONS, FeedForward
 from regard.nn.norm import LayerNorm
-from regard.nn.product import Product, product_of
+from regard.nn.product import FloatProduct, Product, product_of
 from regard.nn.residual import Residual
 from regard.shapes import Bool, Float, Int, Tensor
 
 Rows = Float[Tensor, "R D"]
 
+# Rows up to which one call for all layers pays, though oneDNN multiplies faster.
+FEW_ROWS = 8
 # Steps after which dead slots are looked for.
 DROP_EVERY = 6
 
@@ -58,7 +63,7 @@ class _Around:
     """A residual connection and its normalisation, as `Residual` without dropout."""
 
     def __init__(self, residual: Residual) -> None:
-        self.norm = _norm(residual.norm)
+        self.norm = _Norm(residual.norm)
         self.is_pre = residual.place == "pre"
 
     def __call__(self, x: Tensor, sublayer: Callable[..., Tensor], *arguments: Any) -> Tensor:
@@ -71,10 +76,14 @@ def _around(residuals: nn.ModuleList) -> list[_Around]:
     return [_Around(cast("Residual", residual)) for residual in residuals]
 
 
-def _norm(norm: nn.Module) -> Callable[[Tensor], Tensor]:
-    assert isinstance(norm, LayerNorm)
-    shape, weight, bias, eps = norm.weight.shape, norm.weight.detach(), norm.bias.detach(), norm.eps
-    return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
+class _Norm:
+    def __init__(self, norm: nn.Module) -> None:
+        assert isinstance(norm, LayerNorm)
+        self.weights = native.Norm(norm.weight.detach(), norm.bias.detach(), norm.eps)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        weight, bias, epsilon = self.weights
+        return torch.layer_norm(x, weight.shape, weight, bias, epsilon)
 
 
 class _Attention:
@@ -157,6 +166,33 @@ class _DecoderBlock:
         self.feed_forward = _FeedForward(block.feed_forward)
         self.around_self, self.around_cross, self.around_feed_forward = _around(block.residuals)
 
+    def step(
+        self, x: Rows, past: Slots, ancestry: Ancestry, own: Sight, memory: KeyValue, source: Sight
+    ) -> Rows:
+        """Every row sees its own past, and its source."""
+        x = self.around_self(x, self.self_attention.step, past, ancestry, own)
+        x = self.around_cross(x, self.cross_attention.step, memory, source)
+        return self.around_feed_forward(x, self.feed_forward)
+
+    def weights(self) -> native.Layer | None:
+        """What the compiled decoder needs; None where it cannot do what this layer does."""
+        products = (
+            *(self.self_attention.project, self.self_attention.output),
+            *(self.cross_attention.query, self.cross_attention.output),
+            *(self.feed_forward.inner, self.feed_forward.outer),
+        )
+        simple = [each for each in products if isinstance(each, FloatProduct)]
+        is_relu = self.feed_forward.activation is ACTIVATIONS["relu"]
+        if len(simple) < len(products) or not is_relu or not all(p.is_for_kernel for p in simple):
+            return None
+        project, output, query, memory_output, inner, outer = (
+            native.Matrix(product.weight, product.bias) for product in simple
+        )
+        around = self.around_self, self.around_cross, self.around_feed_forward
+        first, second, third = (each.norm.weights for each in around)
+        norms = first, second, third
+        return native.Layer(project, output, query, memory_output, inner, outer, norms)
+
 
 class Compact:
     """Equals `Transformer` in encoding and stepping, to float tolerance.
@@ -171,10 +207,11 @@ class Compact:
         decoder = cast("list[DecoderBlock]", list(model.decoder.layers))
         self.encoder = [_EncoderBlock(block) for block in encoder]
         self.decoder = [_DecoderBlock(block) for block in decoder]
-        self.encoder_norm = None if model.encoder.norm is None else _norm(model.encoder.norm)
-        self.decoder_norm = None if model.decoder.norm is None else _norm(model.decoder.norm)
+        self.encoder_norm = None if model.encoder.norm is None else _Norm(model.encoder.norm)
+        self.decoder_norm = None if model.decoder.norm is None else _Norm(model.decoder.norm)
         self.output = product_of([model.output])
         self.heads = self.decoder[0].self_attention.heads
+        self._native = self._native_decoder()
 
     def prepare(self) -> None:
         """Lay out every matrix now; else each is when it is first needed."""
@@ -203,10 +240,11 @@ class Compact:
         x = _embed(self.target, tokens.unsqueeze(1), offset=state.length).squeeze(1)
         own = state.ancestry.extend()
         source = Sight(state.memory[0].key.shape[2], lengths=state.lengths)
-        for block, past, memory in zip(self.decoder, state.past, state.memory, strict=True):
-            x = block.around_self(x, block.self_attention.step, past, state.ancestry, own)
-            x = block.around_cross(x, block.cross_attention.step, memory, source)
-            x = block.around_feed_forward(x, block.feed_forward)
+        if self._native is not None and len(x) <= FEW_ROWS and kernels.can_take(x):
+            self._step_natively(self._native, x, state, own)
+        else:
+            for block, past, memory in zip(self.decoder, state.past, state.memory, strict=True):
+                x = block.step(x, past, state.ancestry, own, memory, source)
         state.length += 1
         return x if self.decoder_norm is None else self.decoder_norm(x)
 
@@ -228,6 +266,21 @@ class Compact:
             if kept is not None:
                 for past in state.past:
                     past.keep(kept)
+
+    def _native_decoder(self) -> native.Decoder | None:
+        """The compiled decoder, where it can do what these layers do."""
+        layers = [layer for block in self.decoder if (layer := block.weights()) is not None]
+        if len(layers) < len(self.decoder):
+            return None
+        return native.Decoder(layers, self.heads, is_pre=self.decoder[0].around_self.is_pre)
+
+    def _step_natively(
+        self, decoder: native.Decoder, x: Rows, state: CompactState, own: Sight
+    ) -> None:
+        ancestry = state.ancestry
+        shape = ancestry.num_sentences, self.heads, x.shape[1] // self.heads
+        past = [each.with_room(ancestry.num_slots, ancestry.lanes, shape) for each in state.past]
+        decoder.step(x, past, ancestry.num_slots, own.places, state.memory, state.lengths)
 
     def _products(self) -> Iterator[Product]:
         yield self.output

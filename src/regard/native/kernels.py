@@ -1,4 +1,4 @@
-"""The compiled kernels (`kernels.c`), called with tensors."""
+"""The compiled kernels, called with tensors."""
 
 import ctypes
 from ctypes import c_float, c_int64, c_void_p
@@ -14,7 +14,7 @@ from regard.shapes import Bool, Float, Int, Int8, Tensor
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "log_softmax": (c_void_p, *[c_int64] * 2),
     "best_continuations": (*[c_void_p] * 2, *[c_int64] * 4, *[c_void_p] * 2),
-    "multiply_row": (*[c_void_p] * 3, *[c_int64] * 2, c_void_p),
+    "multiply_rows": (c_void_p, c_int64, *[c_void_p] * 2, *[c_int64] * 3, c_void_p),
     "quantise_rows": (c_void_p, *[c_int64] * 2, *[c_float] * 2, *[c_void_p] * 2),
     "dequantise": (*[c_void_p] * 2, *[c_int64] * 2, *[c_void_p] * 3),
     "attend_rows": (
@@ -29,6 +29,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         *(c_void_p, c_int64, *[c_void_p] * 2, c_int64),
         *(*[c_int64] * 6, *[c_void_p] * 5),
     ),
+    "step_rows": (c_void_p, *[c_int64] * 3, *[c_void_p] * 3),
 }
 # A kernel fills registers of so many floats.
 SIXTEEN = 16
@@ -65,7 +66,7 @@ def can_take(*tensors: Tensor) -> bool:
 def log_softmax_(x: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
     """Turn every row into log softmax of itself."""
     assert x.is_contiguous()
-    _call("log_softmax", x, *x.shape)
+    call("log_softmax", x, *x.shape)
     return x
 
 
@@ -77,19 +78,20 @@ def best_continuations(
     scores, log_probs = scores.contiguous(), log_probs.contiguous()
     totals = scores.new_empty(len(scores), count)
     places = torch.empty(totals.shape, dtype=torch.int64)
-    _call("best_continuations", scores, log_probs, *log_probs.shape, count, totals, places)
+    call("best_continuations", scores, log_probs, *log_probs.shape, count, totals, places)
     return totals, places
 
 
-def multiply_row(
-    x: Float[Tensor, "1 D"], weight: Float[Tensor, "F D"], bias: Float[Tensor, "F"] | None
-) -> Float[Tensor, "1 F"]:
-    """The product x Wᵀ + b of a single row."""
-    assert x.shape == (1, weight.shape[1]) and x.stride(1) == 1
+def multiply_rows(
+    x: Float[Tensor, "R D"], weight: Float[Tensor, "F D"], bias: Float[Tensor, "F"] | None
+) -> Float[Tensor, "R F"]:
+    """The product x Wᵀ + b, for few rows."""
+    x = x.contiguous()
+    assert x.shape[1] == weight.shape[1] and x.dtype == weight.dtype == torch.float32
     assert weight.is_contiguous() and (bias is None or bias.is_contiguous())
-    assert x.dtype == weight.dtype == torch.float32
-    product = x.new_empty(1, weight.shape[0])
-    _call("multiply_row", x, weight, bias, *weight.shape, product)
+    product = x.new_empty(len(x), len(weight))
+    threads = torch.get_num_threads()
+    call("multiply_rows", x, len(x), weight, bias, *weight.shape, threads, product)
     return product
 
 
@@ -99,7 +101,7 @@ def quantise_rows(
     """Each row as integers up to `largest`, and its scale, `smallest` at least."""
     x = x.contiguous()
     values, scale = torch.empty(x.shape, dtype=torch.int8), x.new_empty(len(x), 1)
-    _call("quantise_rows", x, *x.shape, largest, smallest, values, scale)
+    call("quantise_rows", x, *x.shape, largest, smallest, values, scale)
     return values, scale
 
 
@@ -115,7 +117,7 @@ def dequantise(
     assert row_scale.dtype == scale.dtype == torch.float32
     numbers = sums.view(torch.float32)
     bias = None if bias is None else bias.contiguous()
-    _call("dequantise", sums, numbers, *sums.shape, row_scale, scale.contiguous(), bias)
+    call("dequantise", sums, numbers, *sums.shape, row_scale, scale.contiguous(), bias)
     return numbers
 
 
@@ -149,7 +151,7 @@ def attend_rows(
     count = num_keys if places is None else places.shape[1]
     output = query.new_empty(query.shape)
     weights = query.new_empty(count + SIXTEEN)
-    _call(
+    call(
         "attend_rows",
         *(query, query.stride(0), keys, values, room, places, lengths, count),
         *(sentences, query.shape[0] // sentences, heads, width, weights, output),
@@ -187,7 +189,7 @@ def attend_few(
         assert mask.dtype == torch.bool and mask.shape == keys.shape[:2] and mask.is_contiguous()
     output = query.new_empty(query.shape)
     weights = query.new_empty(batch, heads, num_queries, -(-num_keys // SIXTEEN) * SIXTEEN)
-    _call(
+    call(
         "attend_few",
         *(query, _rows_apart(query), keys, values, _rows_apart(keys, values), mask, is_causal),
         *(batch, heads, num_queries, num_keys, width, weights, output),
@@ -220,7 +222,7 @@ def attend_few_backward(
     assert output.shape == query.shape and output.is_contiguous()
     for given, gradient in zip((query, keys, values), gradients, strict=True):
         assert (gradient.shape, gradient.stride()) == (given.shape, given.stride())
-    _call(
+    call(
         "attend_few_backward",
         *(query, _rows_apart(query), keys, values, _rows_apart(keys, values), is_causal),
         *(len(query), heads, query.shape[1], keys.shape[1], width, weights, output, *gradients),
@@ -234,8 +236,8 @@ def _rows_apart(*matrices: Float[Tensor, "B T D"]) -> int:
     return stride
 
 
-def _call(name: str, *arguments: Tensor | int | float | None) -> None:
-    """Tensors are handed over as the address of their first number."""
+def call(name: str, *arguments: Any) -> None:
+    """Call a kernel; tensors are handed over as the address of their first number."""
     library = _library()
     assert library is not None, "asked without a look at has_kernels"
     library[name](*[x.data_ptr() if isinstance(x, torch.Tensor) else x for x in arguments])

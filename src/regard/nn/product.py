@@ -51,13 +51,13 @@ class FloatProduct(Product):
         self._transposed: Tensor | None = None
         is_simple = weight.dtype == torch.float32 and weight.is_cpu
         self._can_pack = is_simple and torch.backends.mkldnn.is_available()
-        self._is_for_kernel = is_simple and weight.is_contiguous()
+        self.is_for_kernel = is_simple and weight.is_contiguous()
 
     def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
         num_outputs, num_inputs = self.weight.shape
         num_rows = x.shape[0]
-        if num_rows == 1 and self._is_for_kernel and kernels.can_take(x):
-            return kernels.multiply_row(x, self.weight, self.bias)
+        if num_rows == 1 and self.is_for_kernel and kernels.can_take(x):
+            return kernels.multiply_rows(x, self.weight, self.bias)
         if num_rows == 1 and num_outputs > num_inputs:
             if self._transposed is None:
                 self._transposed = self.weight.t().contiguous()

@@ -1,0 +1,153 @@
+"""A step of a Transformer's decoder for few rows as one call (`decoder.c`)."""
+
+from collections.abc import Sequence
+from ctypes import Structure, addressof, byref, c_double, c_int64, c_void_p
+from typing import Any, NamedTuple
+
+import torch
+
+from regard.native import kernels
+from regard.shapes import Float, Int, Tensor
+
+
+class Matrix(NamedTuple):
+    """A product x Wᵀ + b."""
+
+    weight: Float[Tensor, "F D"]
+    bias: Float[Tensor, "F"] | None
+
+
+class Norm(NamedTuple):
+    """A layer norm."""
+
+    weight: Float[Tensor, "D"]
+    bias: Float[Tensor, "D"]
+    epsilon: float
+
+
+class Layer(NamedTuple):
+    """A layer's matrices, and the norms of its three parts.
+
+    Attributes:
+        project: queries, keys and values of self-attention side by side.
+        output: what self-attention found.
+        query: of the attention to the memory.
+        memory_output: what it found.
+        inner: of the feed-forward network, whose activation is ReLU.
+        outer: likewise.
+        norms: of self-attention, of attention to the memory, of the feed-forward network.
+    """
+
+    project: Matrix
+    output: Matrix
+    query: Matrix
+    memory_output: Matrix
+    inner: Matrix
+    outer: Matrix
+    norms: tuple[Norm, Norm, Norm]
+
+
+class _Product(Structure):
+    _fields_ = (
+        *(("weight", c_void_p), ("bias", c_void_p)),
+        *(("outputs", c_int64), ("inputs", c_int64)),
+    )
+
+
+class _Norm(Structure):
+    _fields_ = (("weight", c_void_p), ("bias", c_void_p), ("epsilon", c_double))
+
+
+class _Block(Structure):
+    _fields_ = (
+        *((name, _Product) for name in Layer._fields[:-1]),
+        ("norms", _Norm * 3),
+    )
+
+
+class _Sight(Structure):
+    _fields_ = (
+        *((name, c_int64) for name in ("sentences", "lanes", "num_slots", "room")),
+        *((name, c_int64) for name in ("num_seen", "num_source", "threads")),
+        *((name, c_void_p) for name in ("past", "places", "keys", "values", "lengths")),
+    )
+
+
+class Decoder:
+    """The layers of a decoder, for steps of few rows.
+
+    Args:
+        layers: their weights.
+        heads: how many there are.
+        is_pre: norms come before their parts, instead of after the sums.
+    """
+
+    def __init__(self, layers: Sequence[Layer], heads: int, *, is_pre: bool) -> None:
+        self._layers = layers  # whose addresses the blocks have
+        self._blocks = (_Block * len(layers))(*map(_block, layers))
+        self._heads = heads
+        self._is_pre = is_pre
+        (inner,) = {len(layer.inner.weight) for layer in layers}
+        self._row = 6 * len(layers[0].output.weight) + inner
+
+    def step(
+        self,
+        x: Float[Tensor, "R D"],
+        past: Sequence[Float[Tensor, "2 B H C K"]],
+        num_slots: int,
+        places: Int[Tensor, "R t"] | None,
+        memory: Sequence[tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]],
+        lengths: Int[Tensor, "B"] | None,
+    ) -> None:
+        """Turn embedded tokens into what the last layer leaves, before a norm behind it.
+
+        Args:
+            x: one row a hypothesis; changed in place.
+            past: each layer's keys and values, with room for those of this step.
+            num_slots: how many there are, those of this step among them.
+            places: the slots that each row sees; None: all.
+            memory: each layer's keys and values of the sources.
+            lengths: of the sources, without padding; None where there is none.
+        """
+        assert all(
+            each.is_contiguous() and each.dtype == torch.float32
+            for each in (x, *past, *(part for pair in memory for part in pair))
+        )
+        if places is not None:
+            assert places.dtype == torch.int32 and places.is_contiguous()
+        if lengths is not None:
+            assert lengths.dtype == torch.int64 and lengths.is_contiguous()
+        _, sentences, _, room, _ = past[0].shape
+        num_source = memory[0][0].shape[2]
+        num_seen = num_slots if places is None else places.shape[1]
+        assert num_slots <= room and len(x) % sentences == 0
+        stored, keys, values = (_addresses(each) for each in (past, *zip(*memory, strict=True)))
+        sight = _Sight(
+            *(sentences, len(x) // sentences, num_slots, room, num_seen, num_source),
+            torch.get_num_threads(),
+            *(addressof(stored), _address(places), addressof(keys), addressof(values)),
+            _address(lengths),
+        )
+        longest = max(num_seen, num_source) + kernels.SIXTEEN
+        space = x.new_empty(len(x) * self._row + longest)
+        layers = self._blocks, len(self._blocks), self._is_pre, self._heads
+        kernels.call("step_rows", *layers, byref(sight), x, space)
+
+
+def _block(layer: Layer) -> _Block:
+    *matrices, norms = layer
+    products = []
+    for weight, bias in matrices:
+        assert weight.is_contiguous() and weight.dtype == torch.float32
+        assert bias is None or (bias.is_contiguous() and bias.dtype == torch.float32)
+        products.append(_Product(_address(weight), _address(bias), *weight.shape))
+    of_norms = [_Norm(_address(norm.weight), _address(norm.bias), norm.epsilon) for norm in norms]
+    return _Block(*products, (_Norm * 3)(*of_norms))
+
+
+def _address(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
+
+
+def _addresses(tensors: Sequence[Tensor]) -> Any:
+    return (c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])

@@ -1,0 +1,16 @@
+/* The kernels that call each other. */
+
+#ifndef REGARD_KERNELS_H
+#define REGARD_KERNELS_H
+
+#include <stdint.h>
+
+void multiply_rows(const float *x, int64_t rows, const float *weight, const float *bias,
+                   int64_t outputs, int64_t width, int64_t threads, float *output);
+
+void attend_rows(const float *query, int64_t stride, const float *keys, const float *values,
+                 int64_t room, const int32_t *places, const int64_t *lengths, int64_t most,
+                 int64_t sentences, int64_t lanes, int64_t heads, int64_t width,
+                 float *weights, float *output);
+
+#endif
