@@ -11,8 +11,14 @@ from regard.shapes import Bool, Float, Tensor
 
 Activation = Literal["relu", "gelu", "swish"]
 
+
+def _relu(x: Tensor) -> Tensor:
+    """In place, but on the way to a gradient: that of a view, as linear layers give, is copied."""
+    return F.relu(x) if x.requires_grad else F.relu_(x)
+
+
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu_,  # in place: the layer before does not need its output again
+    "relu": _relu,
     "gelu": F.gelu,
     "swish": F.silu,
 }
