@@ -2,7 +2,7 @@
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import CompileError
+from setuptools.errors import CompileError, LinkError
 
 
 class BuildKernels(build_ext):
@@ -15,7 +15,7 @@ class BuildKernels(build_ext):
         ext.extra_link_args = ["-fopenmp"]
         try:
             super().build_extension(ext)
-        except CompileError:
+        except (CompileError, LinkError):
             ext.extra_compile_args, ext.extra_link_args = compile_arguments, []
             super().build_extension(ext)
 

@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import pytest
@@ -12,9 +12,11 @@ from regard.decoding.compact import Compact, CompactState
 from regard.decoding.stepper import ModelStepper
 from regard.lens.capture import capture
 from regard.models.interface import Seq2Seq
-from regard.models.transformer import PRESETS, Transformer, TransformerConfig
+from regard.models.transformer import PRESETS, DecoderBlock, Transformer, TransformerConfig
 from regard.native import kernels
+from regard.nn.feed_forward import FeedForward
 from regard.nn.int8 import quantise_model
+from regard.nn.residual import NormPlace, Residual
 from regard.plain import plain
 from regard.shapes import Tensor
 from tests.models.architectures import BOS, VARIATIONS, sentences, tiny_model
@@ -80,11 +82,17 @@ def test_layers_of_few_rows_are_one_call(name: str) -> None:
 
 
 @needs_kernels
-def test_one_call_does_not_depend_on_the_threads() -> None:
-    """Nor does a long target on where there was room for the first sixteen tokens."""
-    config = replace(PRESETS["tiny"], encoder_layers=1, decoder_layers=2)
+@pytest.mark.parametrize("norm_place", ["pre", "post"])
+@pytest.mark.parametrize("d_model", [20, 128])
+def test_one_call_equals_the_formulas_in_long_targets_and_odd_widths(
+    norm_place: NormPlace, d_model: int
+) -> None:
+    """Beyond the sixteen tokens that there is room for at first; the small ε of norms counts."""
     torch.manual_seed(0)
+    config = replace(PRESETS["tiny"], d_model=d_model, d_ff=50, norm_place=norm_place)
     model = Transformer(config, 50, 50).eval()
+    for each in (model.source, model.target):
+        each.embedding.weight.data *= 1e-3
     source = torch.arange(4, 11).unsqueeze(0)
     asked = torch.randint(4, 50, (40,)).split(1)
 
@@ -94,17 +102,51 @@ def test_one_call_does_not_depend_on_the_threads() -> None:
         return torch.cat([stepper.hidden(state, token) for token in asked])
 
     with torch.inference_mode():
-        alone = states()
-        threads = torch.get_num_threads()
-        torch.set_num_threads(3)
-        try:
-            together = states()
-        finally:
-            torch.set_num_threads(threads)
+        compiled = states()
         with plain():
             formula = states()
-    torch.testing.assert_close(together, alone, atol=1e-6, rtol=1e-6)
-    torch.testing.assert_close(alone, formula, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(compiled, formula, atol=1e-4, rtol=1e-4)
+
+
+def uneven(change: str) -> Transformer:
+    """A model whose second layer is unlike the first."""
+    model = tiny_model("transformer")
+    assert isinstance(model, Transformer)
+    layer = cast("DecoderBlock", model.decoder.layers[1])
+    match change:
+        case "norm":
+            cast("Residual", layer.residuals[2]).place = "pre"
+        case "heads":
+            assert layer.cross_attention is not None
+            layer.cross_attention.heads //= 2
+        case "width":
+            torch.manual_seed(0)
+            layer.feed_forward = FeedForward(16, 24)
+    return model
+
+
+@pytest.mark.parametrize("change", ["norm", "heads", "width"])
+def test_layers_may_differ(change: str) -> None:
+    compact, formula = rows_of_both(uneven(change))
+    torch.testing.assert_close(compact, formula, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
+def test_models_of_other_precisions_are_decoded(dtype: torch.dtype) -> None:
+    exact = log_probs_along_the_way(ModelStepper(tiny_model("transformer")), CompactState)
+    found = log_probs_along_the_way(ModelStepper(tiny_model("transformer").to(dtype)), CompactState)
+    assert {each.dtype for each in found} == {dtype}
+    for one, other in zip(found, exact, strict=True):
+        torch.testing.assert_close(one.float(), other, atol=0.2, rtol=0)
+
+
+def test_a_model_is_decoded_under_autocast() -> None:
+    model = tiny_model("transformer")
+    exact = log_probs_along_the_way(ModelStepper(model), CompactState)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = log_probs_along_the_way(ModelStepper(model), CompactState)
+    for one, other in zip(found, exact, strict=True):
+        torch.testing.assert_close(one.float(), other, atol=0.2, rtol=0)
 
 
 @pytest.mark.parametrize("sentences", [1, 2])

@@ -1,8 +1,10 @@
 """The compiled kernels equal the lines of PyTorch beside them."""
 
 from collections.abc import Callable
+from ctypes.util import find_library
+from pathlib import Path
 from typing import TypeVar
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from regard.attention import MultiHead, Sight, attend_rows
 from regard.attention.few import can_attend_to_few
 from regard.decoding.top import best_continuations
+from regard.errors import RegardError
 from regard.native import kernels
 from regard.nn.int8 import int8_product, quantise_rows
 from regard.nn.product import FloatProduct
@@ -220,6 +223,32 @@ def test_a_single_row(width: int, outputs: int, has_bias: bool, seed: int) -> No
     bias = numbers(outputs, seed=seed + 2) if has_bias else None
     compiled, formula = both(lambda: FloatProduct(weight, bias)(x))
     torch.testing.assert_close(compiled, formula, atol=1e-4, rtol=1e-4)
+
+
+def test_a_product_does_not_depend_on_the_threads() -> None:
+    x, weight = numbers(5, 300, seed=0), numbers(701, 300, seed=1)
+    found, threads = [], torch.get_num_threads()
+    for count in (1, 2, 3, 7):
+        torch.set_num_threads(count)
+        try:
+            found.append(kernels.multiply_rows(x, weight, None))
+        finally:
+            torch.set_num_threads(threads)
+    assert all(torch.equal(each, found[0]) for each in found)
+
+
+def test_a_library_that_cannot_be_loaded_is_none(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(b"no library")
+    spec = patch.object(kernels, "find_spec", lambda _: Mock(origin=str(broken)))
+    with spec:
+        assert kernels._library.__wrapped__() is None
+
+
+def test_a_library_of_an_older_version_is_refused() -> None:
+    libc = patch.object(kernels, "find_spec", lambda _: Mock(origin=find_library("c")))
+    with libc, pytest.raises(RegardError, match="install the package again"):
+        kernels._library.__wrapped__()
 
 
 @given(rows=st.integers(1, 9), width=st.integers(1, 300), outputs=st.integers(1, 90), seed=seeds)

@@ -54,7 +54,12 @@ def attend_rows(
     bias = sight.bias
     if bias is not None:
         shape = (batch, heads, lanes, num_places)
-        bias = bias.view(batch, 1, -1, num_places).expand(shape).reshape(-1, *shape[2:])
+        bias = (
+            bias.to(query.dtype)
+            .view(batch, 1, -1, num_places)
+            .expand(shape)
+            .reshape(-1, *shape[2:])
+        )
     found = attend_in_batches(
         query.reshape(batch, lanes, heads, width).transpose(1, 2).flatten(0, 1),
         keys.flatten(0, 1),

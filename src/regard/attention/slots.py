@@ -88,13 +88,13 @@ class Slots:
             num_slots: of each sentence, the new ones among them.
         """
         _, batch, heads, lanes, width = new.shape
-        filled = self.with_room(num_slots, lanes, (batch, heads, width))
+        filled = self.with_room(num_slots, lanes, (batch, heads, width), new.dtype)
         filled[:, :, :, num_slots - lanes : num_slots] = new
         keys, values = filled[:, :, :, :num_slots]
         return keys, values
 
     def with_room(
-        self, num_slots: int, lanes: int, shape: tuple[int, int, int]
+        self, num_slots: int, lanes: int, shape: tuple[int, int, int], dtype: torch.dtype
     ) -> Float[Tensor, "2 B H C K"]:
         """All keys and values, with room for the last of now `num_slots` slots.
 
@@ -102,6 +102,7 @@ class Slots:
             num_slots: of each sentence, the new ones among them.
             lanes: how many are new.
             shape: the number of sentences, that of heads, and their width.
+            dtype: of the keys and values.
         """
         old = self._filled
         room = 0 if old is None else old.shape[3]
@@ -110,7 +111,7 @@ class Slots:
         batch, heads, width = shape
         num_filled = num_slots - lanes
         room = max(num_slots, 2 * room, FIRST_STEPS * lanes)
-        new = torch.empty(2, batch, heads, room, width)
+        new = torch.empty(2, batch, heads, room, width, dtype=dtype)
         if old is not None:
             new[:, :, :, :num_filled] = old[:, :, :, :num_filled]
         self._filled = new

@@ -142,6 +142,7 @@ class _FeedForward:
         self.inner = product_of([feed_forward.inner])
         self.outer = product_of([feed_forward.outer])
         self.activation = feed_forward.activation
+        self.width = len(feed_forward.inner.weight)
 
     def __call__(self, x: Rows) -> Rows:
         return self.outer(self.activation(self.inner(x)))
@@ -173,6 +174,13 @@ class _DecoderBlock:
         x = self.around_self(x, self.self_attention.step, past, ancestry, own)
         x = self.around_cross(x, self.cross_attention.step, memory, source)
         return self.around_feed_forward(x, self.feed_forward)
+
+    @property
+    def shape(self) -> tuple[tuple[int, ...], tuple[bool, ...], int]:
+        """Heads of both attentions, where the norms stand, and the inner width."""
+        heads = self.self_attention.heads, self.cross_attention.heads
+        around = self.around_self, self.around_cross, self.around_feed_forward
+        return heads, tuple(each.is_pre for each in around), self.feed_forward.width
 
     def weights(self) -> native.Layer | None:
         """What the compiled decoder needs; None where it cannot do what this layer does."""
@@ -226,7 +234,7 @@ class Compact:
         embedded = _embed(self.source, source, lengths=lengths)
         x = embedded.view(batch * width, -1)
         is_padded = not source_mask.all()
-        between = self._hiding(source_mask) if is_padded else None
+        between = self._hiding(source_mask, x.dtype) if is_padded else None
         for block in self.encoder:
             x = block(x, batch, between)
         if self.encoder_norm is not None:
@@ -240,7 +248,11 @@ class Compact:
         x = _embed(self.target, tokens.unsqueeze(1), offset=state.length).squeeze(1)
         own = state.ancestry.extend()
         source = Sight(state.memory[0].key.shape[2], lengths=state.lengths)
-        if self._native is not None and len(x) <= FEW_ROWS and kernels.can_take(x):
+        if (
+            self._native is not None
+            and len(x) <= FEW_ROWS
+            and kernels.can_take(x, state.memory[0].key)
+        ):
             self._step_natively(self._native, x, state, own)
         else:
             for block, past, memory in zip(self.decoder, state.past, state.memory, strict=True):
@@ -270,16 +282,20 @@ class Compact:
     def _native_decoder(self) -> native.Decoder | None:
         """The compiled decoder, where it can do what these layers do."""
         layers = [layer for block in self.decoder if (layer := block.weights()) is not None]
-        if len(layers) < len(self.decoder):
+        if len(layers) < len(self.decoder) or len({block.shape for block in self.decoder}) > 1:
             return None
-        return native.Decoder(layers, self.heads, is_pre=self.decoder[0].around_self.is_pre)
+        heads, places, _ = self.decoder[0].shape
+        if len(set(heads)) > 1 or len(set(places)) > 1:
+            return None
+        return native.Decoder(layers, self.heads, is_pre=places[0])
 
     def _step_natively(
         self, decoder: native.Decoder, x: Rows, state: CompactState, own: Sight
     ) -> None:
         ancestry = state.ancestry
         shape = ancestry.num_sentences, self.heads, x.shape[1] // self.heads
-        past = [each.with_room(ancestry.num_slots, ancestry.lanes, shape) for each in state.past]
+        room = ancestry.num_slots, ancestry.lanes, shape, x.dtype
+        past = [each.with_room(*room) for each in state.past]
         decoder.step(x, past, ancestry.num_slots, own.places, state.memory, state.lengths)
 
     def _products(self) -> Iterator[Product]:
@@ -293,10 +309,10 @@ class Compact:
             yield from (past.project, past.output, memory.query, memory.memory, memory.output)
             yield from (decoder.feed_forward.inner, decoder.feed_forward.outer)
 
-    def _hiding(self, mask: Bool[Tensor, "B S"]) -> Float[Tensor, "G S S"]:
+    def _hiding(self, mask: Bool[Tensor, "B S"], dtype: torch.dtype) -> Float[Tensor, "G S S"]:
         """−∞ where a key is padding, for every head and query of the encoder."""
         batch, width = mask.shape
-        bias = torch.zeros(batch, width).masked_fill_(~mask, -torch.inf)
+        bias = torch.zeros(batch, width, dtype=dtype).masked_fill_(~mask, -torch.inf)
         shape = (batch, self.heads, width, width)
         return bias.view(batch, 1, 1, width).expand(shape).reshape(-1, width, width)
 

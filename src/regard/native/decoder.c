@@ -1,7 +1,8 @@
 /* A step of a Transformer's decoder for few rows, in one call.
 
    For a single sentence the products of a step take microseconds each, and so does the way from
-   Python to each of them. What runs here is what `decoding.compact` runs, in the same order. */
+   Python to each of them. What runs here is what `decoding.compact` runs, in the same order, where
+   all layers are alike and the activation is ReLU. */
 
 #include "registers.h"
 #include "kernels.h"
@@ -38,16 +39,16 @@ typedef struct {
     const int32_t *places;
     const float *const *keys, *const *values;
     const int64_t *lengths;
-} Sight;
+} Step;
 
-static void multiply(const Product *product, const Sight *sight, const float *x, float *output)
+static void apply(const Product *product, const Step *step, const float *x, float *output)
 {
-    multiply_rows(x, sight->sentences * sight->lanes, product->weight, product->bias,
-                  product->outputs, product->inputs, sight->threads, output);
+    multiply_rows(x, step->sentences * step->lanes, product->weight, product->bias,
+                  product->outputs, product->inputs, step->threads, output);
 }
 
-KERNEL normalise(const float *x, int64_t rows, int64_t width, const float *weight,
-                 const float *bias, float epsilon, float *output)
+/* x and output may be the same. */
+static KERNEL normalise(const Norm *norm, const float *x, int64_t rows, int64_t width, float *output)
 {
     for (int64_t r = 0; r < rows; r++, x += width, output += width) {
         float sum = 0, squares = 0;
@@ -64,29 +65,24 @@ KERNEL normalise(const float *x, int64_t rows, int64_t width, const float *weigh
         }
         for (int64_t i = whole; i < width; i++)
             squares += (x[i] - mean) * (x[i] - mean);
-        float share = 1 / sqrtf((squares + sum_of(all_squares)) / width + epsilon);
+        float scale = 1 / sqrtf((squares + sum_of(all_squares)) / width + (float)norm->epsilon);
         for (int64_t i = 0; i < width; i++)
-            output[i] = (x[i] - mean) * share * weight[i] + bias[i];
+            output[i] = (x[i] - mean) * scale * norm->weight[i] + norm->bias[i];
     }
 }
 
-static void apply(const Norm *norm, const float *x, int64_t rows, int64_t width, float *output)
-{
-    normalise(x, rows, width, norm->weight, norm->bias, (float)norm->epsilon, output);
-}
-
 /* Put the keys and values of this step behind those of the past. */
-static void remember(const Sight *sight, const float *packed, int64_t heads, int64_t width,
+static void remember(const Step *step, const float *packed, int64_t heads, int64_t width,
                      float *past)
 {
-    int64_t d_model = heads * width, rows = sight->sentences * sight->lanes;
-    int64_t first = sight->num_slots - sight->lanes;
+    int64_t d_model = heads * width, rows = step->sentences * step->lanes;
+    int64_t first = step->num_slots - step->lanes;
     for (int64_t part = 0; part < 2; part++)
         for (int64_t row = 0; row < rows; row++)
             for (int64_t h = 0; h < heads; h++) {
-                int64_t block = (part * sight->sentences + row / sight->lanes) * heads + h;
-                int64_t slot = first + row % sight->lanes;
-                memcpy(past + (block * sight->room + slot) * width,
+                int64_t block = (part * step->sentences + row / step->lanes) * heads + h;
+                int64_t slot = first + row % step->lanes;
+                memcpy(past + (block * step->room + slot) * width,
                        packed + row * 3 * d_model + (1 + part) * d_model + h * width,
                        width * sizeof *past);
             }
@@ -97,50 +93,50 @@ typedef struct {
     float *input, *packed, *found, *hidden, *weights;
 } Space;
 
-static void attend_to_self(const Block *block, const Sight *sight, int64_t heads, int64_t layer,
+static void attend_to_self(const Block *block, const Step *step, int64_t heads, int64_t layer,
                            const float *x, const Space *space, float *output)
 {
     int64_t d_model = block->output.outputs, width = d_model / heads;
-    float *past = sight->past[layer];
-    multiply(&block->project, sight, x, space->packed);
-    remember(sight, space->packed, heads, width, past);
+    float *past = step->past[layer];
+    apply(&block->project, step, x, space->packed);
+    remember(step, space->packed, heads, width, past);
     attend_rows(space->packed, 3 * d_model, past,
-                past + sight->sentences * heads * sight->room * width, sight->room, sight->places,
-                NULL, sight->num_seen, sight->sentences, sight->lanes, heads, width,
+                past + step->sentences * heads * step->room * width, step->room, step->places,
+                NULL, step->num_seen, step->sentences, step->lanes, heads, width,
                 space->weights, space->found);
-    multiply(&block->output, sight, space->found, output);
+    apply(&block->output, step, space->found, output);
 }
 
-static void attend_to_memory(const Block *block, const Sight *sight, int64_t heads, int64_t layer,
+static void attend_to_memory(const Block *block, const Step *step, int64_t heads, int64_t layer,
                              const float *x, const Space *space, float *output)
 {
     int64_t d_model = block->output.outputs;
-    multiply(&block->query, sight, x, space->packed);
-    attend_rows(space->packed, d_model, sight->keys[layer], sight->values[layer],
-                sight->num_source, NULL, sight->lengths, sight->num_source, sight->sentences,
-                sight->lanes, heads, d_model / heads, space->weights, space->found);
-    multiply(&block->memory_output, sight, space->found, output);
+    apply(&block->query, step, x, space->packed);
+    attend_rows(space->packed, d_model, step->keys[layer], step->values[layer],
+                step->num_source, NULL, step->lengths, step->num_source, step->sentences,
+                step->lanes, heads, d_model / heads, space->weights, space->found);
+    apply(&block->memory_output, step, space->found, output);
 }
 
-static void feed_forward(const Block *block, const Sight *sight, const float *x,
+static void feed_forward(const Block *block, const Step *step, const float *x,
                          const Space *space, float *output)
 {
-    int64_t size = sight->sentences * sight->lanes * block->inner.outputs;
-    multiply(&block->inner, sight, x, space->hidden);
+    int64_t size = step->sentences * step->lanes * block->inner.outputs;
+    apply(&block->inner, step, x, space->hidden);
     for (int64_t i = 0; i < size; i++)
         space->hidden[i] = space->hidden[i] < 0 ? 0 : space->hidden[i];
-    multiply(&block->outer, sight, space->hidden, output);
+    apply(&block->outer, step, space->hidden, output);
 }
 
 /* x, embedded tokens, become what the last layer leaves.
 
    A part of a layer is x + part(norm(x)) where norms come first, norm(x + part(x)) elsewhere.
-   numbers: space for six times the width of the model and the inner width of every row, and for
-   the weights of one query. */
+   numbers: space for what is not finished: of every row a part's output, its input, queries with
+   keys and values, what attention found, the inner layer; and the weights of one query. */
 void step_rows(const Block *blocks, int64_t num_blocks, int64_t is_pre, int64_t heads,
-               const Sight *sight, float *x, float *numbers)
+               const Step *step, float *x, float *numbers)
 {
-    int64_t rows = sight->sentences * sight->lanes, d_model = blocks->output.outputs;
+    int64_t rows = step->sentences * step->lanes, d_model = blocks->output.outputs;
     int64_t size = rows * d_model;
     float *output = numbers, *packed = numbers + 2 * size;
     Space space = {numbers + size, packed, packed + 3 * size, packed + 4 * size, NULL};
@@ -150,19 +146,19 @@ void step_rows(const Block *blocks, int64_t num_blocks, int64_t is_pre, int64_t 
         for (int part = 0; part < 3; part++) {
             const float *input = x;
             if (is_pre) {
-                apply(&block->norms[part], x, rows, d_model, space.input);
+                normalise(&block->norms[part], x, rows, d_model, space.input);
                 input = space.input;
             }
             if (part == 0)
-                attend_to_self(block, sight, heads, layer, input, &space, output);
+                attend_to_self(block, step, heads, layer, input, &space, output);
             else if (part == 1)
-                attend_to_memory(block, sight, heads, layer, input, &space, output);
+                attend_to_memory(block, step, heads, layer, input, &space, output);
             else
-                feed_forward(block, sight, input, &space, output);
+                feed_forward(block, step, input, &space, output);
             for (int64_t i = 0; i < size; i++)
                 x[i] += output[i];
             if (!is_pre)
-                apply(&block->norms[part], x, rows, d_model, x);
+                normalise(&block->norms[part], x, rows, d_model, x);
         }
     }
 }

@@ -65,7 +65,7 @@ class _Block(Structure):
     )
 
 
-class _Sight(Structure):
+class _Step(Structure):
     _fields_ = (
         *((name, c_int64) for name in ("sentences", "lanes", "num_slots", "room")),
         *((name, c_int64) for name in ("num_seen", "num_source", "threads")),
@@ -77,7 +77,7 @@ class Decoder:
     """The layers of a decoder, for steps of few rows.
 
     Args:
-        layers: their weights.
+        layers: their weights; all of the same shapes.
         heads: how many there are.
         is_pre: norms come before their parts, instead of after the sums.
     """
@@ -122,7 +122,7 @@ class Decoder:
         num_seen = num_slots if places is None else places.shape[1]
         assert num_slots <= room and len(x) % sentences == 0
         stored, keys, values = (_addresses(each) for each in (past, *zip(*memory, strict=True)))
-        sight = _Sight(
+        step = _Step(
             *(sentences, len(x) // sentences, num_slots, room, num_seen, num_source),
             torch.get_num_threads(),
             *(addressof(stored), _address(places), addressof(keys), addressof(values)),
@@ -131,7 +131,7 @@ class Decoder:
         longest = max(num_seen, num_source) + kernels.SIXTEEN
         space = x.new_empty(len(x) * self._row + longest)
         layers = self._blocks, len(self._blocks), self._is_pre, self._heads
-        kernels.call("step_rows", *layers, byref(sight), x, space)
+        kernels.call("step_rows", *layers, byref(step), x, space)
 
 
 def _block(layer: Layer) -> _Block:
@@ -141,6 +141,9 @@ def _block(layer: Layer) -> _Block:
         assert weight.is_contiguous() and weight.dtype == torch.float32
         assert bias is None or (bias.is_contiguous() and bias.dtype == torch.float32)
         products.append(_Product(_address(weight), _address(bias), *weight.shape))
+    assert all(
+        each.is_contiguous() and each.dtype == torch.float32 for norm in norms for each in norm[:2]
+    )
     of_norms = [_Norm(_address(norm.weight), _address(norm.bias), norm.epsilon) for norm in norms]
     return _Block(*products, (_Norm * 3)(*of_norms))
 

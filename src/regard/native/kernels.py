@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from regard.errors import RegardError
 from regard.plain import is_plain
 from regard.shapes import Bool, Float, Int, Int8, Tensor
 
@@ -44,11 +45,16 @@ def _library() -> dict[str, Any] | None:
     spec = find_spec("regard.native._kernels")
     if spec is None or spec.origin is None:
         return None
-    library = ctypes.CDLL(spec.origin)
-    for name, arguments in _SIGNATURES.items():
-        kernel = getattr(library, name)
-        kernel.argtypes, kernel.restype = arguments, None
-    return {name: getattr(library, name) for name in _SIGNATURES}
+    try:
+        library = ctypes.CDLL(spec.origin)
+    except OSError:  # made on another machine, or without what it needs
+        return None
+    kernels = {name: getattr(library, name, None) for name in _SIGNATURES}
+    for name, kernel in kernels.items():
+        if kernel is None:
+            raise RegardError(f"{spec.origin} is of an older version; install the package again")
+        kernel.argtypes, kernel.restype = _SIGNATURES[name], None
+    return kernels
 
 
 def has_kernels() -> bool:

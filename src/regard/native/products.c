@@ -3,8 +3,8 @@
 #include "registers.h"
 #include "kernels.h"
 
-/* Multiplications below which a second thread is not worth waking. */
-#define FEW_PRODUCTS (1 << 14)
+/* Multiplications from which a second thread is worth waking. */
+#define WORTH_A_THREAD (1 << 14)
 
 /* One output of some rows together: the matrix's row serves them all. Each row has two sums, for
    they do not wait for each other. */
@@ -26,7 +26,7 @@ INLINE void multiply_group(const float *x, const float *weight, float bias, int6
 }
 
 /* Some of the outputs, from the `first` to before the `last`. */
-KERNEL multiply_part(const float *x, int64_t rows, const float *weight, const float *bias,
+static KERNEL multiply_part(const float *x, int64_t rows, const float *weight, const float *bias,
                      int64_t outputs, int64_t width, int64_t first, int64_t last, float *output)
 {
     for (int64_t f = first; f < last; f++) {
@@ -46,7 +46,7 @@ KERNEL multiply_part(const float *x, int64_t rows, const float *weight, const fl
 void multiply_rows(const float *x, int64_t rows, const float *weight, const float *bias,
                    int64_t outputs, int64_t width, int64_t threads, float *output)
 {
-    if (outputs * width < FEW_PRODUCTS)
+    if (outputs * width < WORTH_A_THREAD)
         threads = 1;
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t part = 0; part < threads; part++)

@@ -22,6 +22,7 @@ KERNEL log_softmax(float *x, int64_t rows, int64_t width)
     }
 }
 
+/* Tokens that are looked at together. */
 #define STRETCH 128
 
 /* The `count` largest of scores[b, n] + log_probs[b, n, v] of each sentence b, best first, and
