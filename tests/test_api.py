@@ -73,6 +73,13 @@ def test_a_paragraph_keeps_the_white_space_between_its_sentences(translator: Tra
     assert found.text == "\n\n ".join(translator.translate(s).text for s in (first, second))
 
 
+def test_capitals_are_answered_in_capitals(translator: Translator) -> None:
+    quiet, loud = translator.translate([SENTENCE.capitalize(), SENTENCE.upper()])
+    assert loud.text == quiet.text.upper()
+    assert loud.source == SENTENCE.upper()
+    assert loud.alignment == quiet.alignment
+
+
 def test_a_text_taken_whole_is_one_sentence(translator: Translator) -> None:
     text = "Jane voit un livre. Elle aime la gare."
     found = translator.translate(f" {text} ", split_sentences=False)

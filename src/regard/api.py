@@ -26,6 +26,7 @@ from regard.machine import choose_device
 from regard.models.interface import Seq2Seq
 from regard.nn.int8 import quantise_model
 from regard.searching import Searcher
+from regard.text import capitals
 from regard.text.encoded import Encoded
 from regard.text.long import cut_long
 from regard.text.normal import without_controls
@@ -269,13 +270,16 @@ class Translator:
         source: Encoded,
         config: DecodingConfig,
     ) -> Encoded:
-        """The text of a hypothesis, unknown words replaced if that is asked for."""
+        """The text of a hypothesis, unknown words replaced if that is asked for.
+
+        Who writes in capitals is answered in capitals.
+        """
         target = self.tokenisers.target
         spelled = target.spell(hypothesis.tokens)
-        if not config.replace_unknown or target.unk not in hypothesis.tokens:
-            return spelled
-        weights = mean_cross(seen, hypothesis, len(source.ids) + 1)
-        return replace_unknown(spelled, source, weights, target.unk)
+        if config.replace_unknown and target.unk in hypothesis.tokens:
+            weights = mean_cross(seen, hypothesis, len(source.ids) + 1)
+            spelled = replace_unknown(spelled, source, weights, target.unk)
+        return capitals.in_capitals(spelled) if source.is_lowered else spelled
 
     def _record(
         self, seen: Capture, best: Hypothesis, place: int, source: Encoded, target: Encoded
@@ -299,7 +303,7 @@ class Translator:
         tokeniser = self.tokenisers.source
         plan = Plan(given, text)
         for start, end in sentences:
-            whole = tokeniser.encode(text[start:end])
+            whole = capitals.encode(text[start:end], tokeniser)
             if self.max_pieces is None or len(whole.ids) <= self.max_pieces:
                 plan.spans.append((start, end))
                 plan.parts.append(whole)
@@ -307,7 +311,7 @@ class Translator:
             plan.num_cut += 1
             for left, right in cut_long(whole, tokeniser, self.max_pieces, language):
                 plan.spans.append((start + left, start + right))
-                plan.parts.append(tokeniser.encode(whole.text[left:right]))
+                plan.parts.append(capitals.encode(whole.text[left:right], tokeniser))
         return plan
 
     def _within(self, request: Request) -> Request:

@@ -56,8 +56,8 @@ def run(command: list[str]) -> None:
     match command:
         case ["regard", "data", "get", _, "--pair", pair, "--out", folder]:
             get(pair, Path(folder))
-        case ["regard", "data", "make", *words]:
-            assert main(["data", "make", *words, "--size", "400"]) == 0
+        case ["regard", "data", "make", name, *_, "--out", folder]:
+            assert main(["data", "make", name, "--out", folder, "--size", "400"]) == 0
         case ["regard", "verify-resume", *_]:
             pass  # a page of docs/ prints it too, and its test runs it
         case ["regard", "train", *words]:

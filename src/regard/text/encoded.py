@@ -16,9 +16,11 @@ class Encoded:
         ids: without <s> and </s>.
         pieces: as shown to people; ▁ stands for a space.
         offsets: half-open spans of characters in `text`.
+        is_lowered: the text is in capitals, and the pieces are of small letters.
     """
 
     text: str
     ids: tuple[int, ...]
     pieces: tuple[str, ...]
     offsets: tuple[tuple[int, int], ...]
+    is_lowered: bool = False
