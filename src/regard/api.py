@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args, overload
+from typing import Any, overload
 
 import torch
 
@@ -25,15 +25,13 @@ from regard.loading import check_can_quantise, choose_checkpoint, load_model
 from regard.machine import choose_device
 from regard.models.interface import Seq2Seq
 from regard.nn.int8 import quantise_model
+from regard.planning import Plan, plan_text
 from regard.searching import Searcher
 from regard.text import capitals
 from regard.text.encoded import Encoded
-from regard.text.long import cut_long
-from regard.text.normal import without_controls
 from regard.text.pair import TokeniserPair
-from regard.text.sentences import Language, split_sentences
 from regard.train.checkpoint import is_int8
-from regard.translation import Candidate, Plan, SentenceTranslation, Translation
+from regard.translation import Candidate, SentenceTranslation, Translation
 
 Progress = Callable[[int], None]
 
@@ -292,27 +290,13 @@ class Translator:
 
     def plan(self, given: str, config: DecodingConfig) -> Plan:
         """The sentences of a text, or their parts; none where it is empty."""
-        text = "\n".join(without_controls(line)[0] for line in given.split("\n"))
-        language = next((x for x in get_args(Language) if x == self.source_language), None)
-        if config.split_sentences:
-            sentences = [(s.start, s.end) for s in split_sentences(text, language)]
-        else:
-            stripped = text.strip()
-            start = text.find(stripped)
-            sentences = [(start, start + len(stripped))] if stripped else []
-        tokeniser = self.tokenisers.source
-        plan = Plan(given, text)
-        for start, end in sentences:
-            whole = capitals.encode(text[start:end], tokeniser)
-            if self.max_pieces is None or len(whole.ids) <= self.max_pieces:
-                plan.spans.append((start, end))
-                plan.parts.append(whole)
-                continue
-            plan.num_cut += 1
-            for left, right in cut_long(whole, tokeniser, self.max_pieces, language):
-                plan.spans.append((start + left, start + right))
-                plan.parts.append(capitals.encode(whole.text[left:right], tokeniser))
-        return plan
+        return plan_text(
+            given,
+            self.tokenisers.source,
+            self.source_language,
+            max_pieces=self.max_pieces,
+            is_split=config.split_sentences,
+        )
 
     def _within(self, request: Request) -> Request:
         """The request with no target longer than the model has positions, a prefix apart."""

@@ -1,8 +1,7 @@
 """What a translation is: its sentences, what each could have been, and what was looked at."""
 
 import html
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from regard.lens.html import html_frame
@@ -10,7 +9,6 @@ from regard.lens.record import AttentionRecord
 from regard.lens.wire import to_wire
 from regard.lens.words import Alignment
 from regard.text.encoded import Encoded
-from regard.text.normal import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,37 +149,3 @@ class Translation:
             "num_cut": self.num_cut,
             "sentences": [sentence.to_json() for sentence in self.sentences],
         }
-
-
-@dataclass(slots=True)
-class Plan:
-    """What will be translated of a text: spans of it, and each of them in pieces.
-
-    Attributes:
-        given: the text as it came.
-        text: the same without control characters.
-        spans: where its sentences, or their parts, stand in `text`.
-        parts: these in pieces.
-        num_cut: how many sentences were too long and stand here in parts.
-    """
-
-    given: str
-    text: str
-    spans: list[Span] = field(default_factory=list)
-    parts: list[Encoded] = field(default_factory=list)
-    num_cut: int = 0
-
-    def beginning(self) -> "Plan":
-        """The same for the first of the parts alone."""
-        return replace(self, spans=self.spans[:1], parts=self.parts[:1])
-
-    def join(self, sentences: Sequence[SentenceTranslation]) -> Translation:
-        """The translations of the parts with the white space that stood between them."""
-        joined: list[str] = []
-        end = None
-        for (start, next_end), sentence in zip(self.spans, sentences, strict=True):
-            if end is not None:
-                joined.append(self.text[end:start])
-            joined.append(sentence.text)
-            end = next_end
-        return Translation(self.given, "".join(joined), tuple(sentences), self.num_cut)

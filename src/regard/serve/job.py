@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from regard.api import Translator
 from regard.decoding.config import DecodingConfig
 from regard.decoding.trace import Node
+from regard.planning import Plan
 from regard.text.encoded import Encoded
-from regard.translation import Plan, SentenceTranslation, Translation
+from regard.translation import SentenceTranslation, Translation
 
 
 @dataclass(frozen=True, slots=True)
