@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from regard.models.flops import forward_flops
 from regard.models.transformer import TransformerConfig
+from train_products import products, products_step
 from train_systems import BATCH_TOKENS, PAD, SYSTEMS, make_batches
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +49,21 @@ def test_every_system_begins_at_chance_and_learns(system: str) -> None:
     assert losses[-1] < losses[0]
 
 
+def test_the_products_are_those_of_the_formula_but_for_attention_itself() -> None:
+    (batch,) = make_batches(VOCABULARY, 1)
+    batch.source_mask[:], batch.target_mask[:] = True, True
+    size, source, target = len(batch.indices), batch.source.shape[1], batch.target_in.shape[1]
+    looks = source * source + target * (target + 1) // 2 + target * source
+    counted = sum(rows * n * m for rows, n, m in products(SMALL, VOCABULARY, batch))
+    whole = forward_flops(SMALL, VOCABULARY, [(source, target)] * size)
+    assert 2 * (counted + size * looks * 2 * SMALL.d_model) == whole
+
+
+def test_the_products_of_a_step_can_be_taken_alone() -> None:
+    (batch,) = make_batches(VOCABULARY, 1)
+    assert products_step(SMALL, VOCABULARY)(batch) == 0
+
+
 @pytest.mark.slow
 def test_the_benchmark_prints_what_programs_read() -> None:
     command = [sys.executable, "bench/train_speed.py", "--config", "tiny", "--rounds", "1"]
@@ -54,7 +71,8 @@ def test_the_benchmark_prints_what_programs_read() -> None:
         [*command, "--json"], cwd=ROOT, check=True, capture_output=True, text=True
     )
     report = json.loads(printed.stdout)
-    assert {row["system"] for row in report["rows"]} == set(SYSTEMS)
+    assert {row["system"] for row in report["rows"]} == {*SYSTEMS, "products"}
+    assert report["ratios"]["train.tiny.products"] < 1
     assert report["ratios"]["train.tiny.transformers"] > 1
     assert report["ratios"]["memory.tiny.transformers"] < 1
     assert 0 < report["gemm_share"]["tiny"] < 1
