@@ -220,7 +220,7 @@ def _checksums(config: DataConfig) -> dict[str, str]:
 
 def _refuse_changed_data(run: Run, checksums: dict[str, str]) -> None:
     path = run.folder / CORPUS
-    if not path.exists():  # as in a folder made before checksums were kept
+    if not path.exists():  # a folder that was imported has none
         return
     before = json.loads(path.read_text("utf-8"))
     for file, found in checksums.items():

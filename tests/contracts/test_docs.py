@@ -63,6 +63,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
     )
     build_trainer(run).train()
+    shutil.copytree(run.folder, tmp_path / "runs" / "other")
     back = create_run(tmp_path / "runs" / "back", turned(little_run(corpus, steps=2)))
     build_trainer(back).train()
     shutil.copytree(ROOT / "recipes", tmp_path / "recipes")
