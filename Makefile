@@ -7,12 +7,11 @@ INSTALLED := $(VENV)/.installed
 
 .PHONY: demo serve pictures test browser slow fuzz check format bench bench-install clean
 
-demo: $(INSTALLED)  ## train on the phrasebook, translate, show the attention
-	$(BIN)/regard demo --train
+demo: $(INSTALLED)  ## translate with a model that comes along, show the attention
+	$(BIN)/regard demo
 
-serve: $(INSTALLED)  ## the demo's model on http://127.0.0.1:8000, trained first if need be
-	test -d demo/run || $(BIN)/regard demo --train
-	$(BIN)/regard serve --model phrasebook=demo/run
+serve: $(INSTALLED)  ## the models that come along, on http://127.0.0.1:8000
+	$(BIN)/regard serve
 
 MODEL ?= demo/run
 pictures: $(INSTALLED)  ## those of README and docs, of MODEL=DIR and, where there is one, the race ROAD=DIR

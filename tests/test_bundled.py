@@ -83,3 +83,28 @@ def test_half_precision_is_half_the_size_and_says_the_same(
     found = [regard.load(folder).translate(SENTENCE) for folder in (came_along, trained_run)]
     assert found[0].text == found[1].text
     assert found[0].score == pytest.approx(found[1].score, abs=0.01)
+
+
+# ------------------------------------------------------------------------------ what came along
+
+
+def test_two_models_come_along_in_forty_megabytes() -> None:
+    found = bundled.bundled()
+    assert set(found) == {"en-fr", "fr-en"}
+    files = [path for folder in found.values() for path in folder.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 40e6
+    assert all((folder / "CARD.md").is_file() for folder in found.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([SENTENCE], "Jane visits Africa in September."),
+        (["Où est la gare ?"], "Where's the station?"),
+        (["--to", "fr", "Where is the station?"], "Où est la gare ?"),
+    ],
+)
+def test_they_translate(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], expected: str
+) -> None:
+    assert out_of(capsys, "translate", *arguments).strip() == expected

@@ -67,6 +67,8 @@ def run(command: list[str]) -> None:
             assert main(["distil", *words, "--agreement", "0", "--out", source, target]) == 0
         case ["regard", *words]:
             assert main(words) == 0
+        case ["mkdir", folder]:
+            Path(folder).mkdir()
         case ["cat", *files, ">", joined]:
             Path(joined).write_bytes(b"".join(Path(file).read_bytes() for file in files))
         case _:

@@ -33,20 +33,20 @@ def test_every_curl_of_the_page_is_answered(server: Running, words: list[str]) -
         assert json.loads(done.stdout)
 
 
-def test_the_page_has_a_command_and_curls() -> None:
+def test_the_page_has_commands_and_curls() -> None:
     assert len(commands("curl")) >= 6
-    assert len(commands("regard")) == 1
+    assert len(commands("regard")) == 2
 
 
-def test_the_server_of_the_page_starts_as_printed(
-    trained_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("command", commands("regard"), ids=["bundled", "given"])
+def test_the_servers_of_the_page_start_as_printed(
+    command: list[str], trained_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "runs").mkdir()
     for name in ("mine", "other"):
         shutil.copytree(trained_run, tmp_path / "runs" / name)
     monkeypatch.chdir(tmp_path)
-    ((_, *words),) = commands("regard")
-    with child(*words) as server:
+    with child(*command[1:]) as server:
         assert server.process.poll() is None
 
 

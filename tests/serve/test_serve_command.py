@@ -70,7 +70,6 @@ def _until_brace(client: socket.socket) -> bytes:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no model to serve; give one with --model DIR"),
         (["--model", "absent"], "absent: no such run folder; `regard train` makes one"),
         (["--model", "a", "--model", "b/a"], "--model b/a: a is called a too"),
         (["--model", "a", "--api-key-file", "absent"], "absent: not found"),

@@ -1,7 +1,8 @@
 """Translators that come with the package: run folders beside this file, named by their languages.
 
-`recipes/tatoeba-fr-en.toml` and `recipes/tatoeba-en-fr.toml` made them, `regard quantise --bits 16`
-wrote them down in half precision; each folder has a CARD.md that says what it can do.
+The recipes `tatoeba-fr-en` and `tatoeba-en-fr`, then `-more`, `-again` and `-final`, made them;
+`regard quantise --bits 16` wrote them down in half precision. Each folder has a CARD.md that says
+what it can do.
 """
 
 from pathlib import Path

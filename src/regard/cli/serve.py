@@ -58,10 +58,6 @@ def serve(
 
     limits = limits or Limits()
     folders = named_folders(model, "--model") or bundled()
-    if not folders:
-        raise ConfigError(
-            "no model to serve; give one with --model DIR, a folder that `regard train` wrote"
-        )
     trainings = named_folders(runs, "--runs")
     if road is not None:
         read_report(road)  # refused now rather than when somebody looks
