@@ -13,6 +13,7 @@ else should be running.
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -158,13 +159,14 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Let all systems decode with every model; medians and ratios."""
     rows: list[Row] = []
     configs = [options.model.name] if options.model else options.config or CONFIGS
-    systems = (*(options.system or SYSTEMS), *([NARROW] if options.shortlist else []))
+    asked = (*(options.system or SYSTEMS), *([NARROW] if options.shortlist else []))
     sweep = "first" if options.no_sweep else "sweep"
     with tempfile.TemporaryDirectory() as place:
         for config in configs:
             stage = Path(place) / config
             tell(f"writing the weights of {config}")
             make_stage(config, stage, options)
+            systems = [name for name in asked if can_read(name, stage)]
             for mode in options.mode or MODES:
                 for search in options.search or BEAMS:
                     workers = [("--worker", s, str(stage), search, mode, sweep) for s in systems]
@@ -174,7 +176,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                         for system, rounds in zip(systems, found, strict=True)
                     ]
     return {
-        "command": "python bench/decode_speed.py",
+        "command": " ".join(["python", "bench/decode_speed.py", *sys.argv[1:]]),
         "rows": [asdict(row) for row in rows],
         "ratios": ratios(rows),
         "machine": machine(),
@@ -189,6 +191,13 @@ def make_stage(config: str, stage: Path, options: argparse.Namespace) -> None:
         stage_trained(options.model, options.file, stage, options.shortlist)
     else:
         stage_random(config, NUM_SENTENCES[config], stage)
+
+
+def can_read(system: str, stage: Path) -> bool:
+    """Whether a stage has weights in the format of a system."""
+    from decode_systems import MARIAN
+
+    return system != "transformers" or (stage / MARIAN).is_dir()
 
 
 def row_of(config: str, search: str, mode: str, system: str, rounds: Sequence[Measurement]) -> Row:

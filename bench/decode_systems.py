@@ -104,14 +104,17 @@ def stage_random(config: str, num_sentences: int, folder: Path, seed: int = 1) -
 
 
 def stage_trained(run: Path, file: Path, folder: Path, shortlist: Path | None) -> None:
-    """A trained model's own weights, the sentences of a file, and its shortlist, if it has one."""
+    """A trained model's own weights, the sentences of a file, and its shortlist, if it has one.
+
+    Marian, and so transformers, knows no model with norms before the sub-layers; a line says so.
+    """
     from regard.build import open_run
     from regard.cli.app import main
 
     folder.mkdir(parents=True)
-    for form, place in (("ctranslate2", CTRANSLATE2), ("marian", MARIAN)):
-        if main(["convert", str(run), str(folder / place), "--to", form]):
-            raise SystemExit(f"{run} cannot be converted")
+    if main(["convert", str(run), str(folder / CTRANSLATE2), "--to", "ctranslate2"]):
+        raise SystemExit(f"{run} cannot be converted")
+    main(["convert", str(run), str(folder / MARIAN), "--to", "marian"])
     (folder / RUN).symlink_to(run.resolve())
     if shortlist:
         (folder / SHORTLIST).symlink_to(shortlist.resolve())

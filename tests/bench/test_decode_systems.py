@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decode_speed import Row, ratios
+from decode_speed import Row, can_read, ratios
 from decode_systems import (
     FIXED_LENGTH,
     RUN,
@@ -16,6 +16,7 @@ from decode_systems import (
     Job,
     Settings,
     stage_random,
+    stage_trained,
 )
 from regard.build import open_run
 from regard.decoding.shortlist import Shortlist
@@ -48,6 +49,17 @@ def test_every_system_writes_as_many_tokens(stage: Path, system: str, beam: int)
     tokens = run(Job.read(stage).sources)
     # Chance may end a sentence of a random model early.
     assert 0.6 * NUM_SENTENCES * FIXED_LENGTH <= tokens <= NUM_SENTENCES * FIXED_LENGTH
+
+
+def test_a_trained_model_is_staged_for_those_who_can_read_it(
+    trained_run: Path, tmp_path: Path
+) -> None:
+    assert open_run(trained_run).config.model.norm_place == "pre"  # type: ignore[attr-defined]
+    (tmp_path / "new.fr").write_text("Jane visite l'Afrique en septembre.\n", "utf-8")
+    stage = tmp_path / "stage"
+    stage_trained(trained_run, tmp_path / "new.fr", stage, None)
+    assert [name for name in SYSTEMS if not can_read(name, stage)] == ["transformers"]
+    assert len(Job.read(stage).sources) == 1
 
 
 def test_ratios_are_named_after_what_they_compare() -> None:
