@@ -4,8 +4,10 @@ A stage is a folder with the weights in the formats of all three, and the senten
 """
 
 import multiprocessing
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -112,9 +114,10 @@ def stage_trained(run: Path, file: Path, folder: Path, shortlist: Path | None) -
     from regard.cli.app import main
 
     folder.mkdir(parents=True)
-    if main(["convert", str(run), str(folder / CTRANSLATE2), "--to", "ctranslate2"]):
-        raise SystemExit(f"{run} cannot be converted")
-    main(["convert", str(run), str(folder / MARIAN), "--to", "marian"])
+    with redirect_stdout(sys.stderr):
+        if main(["convert", str(run), str(folder / CTRANSLATE2), "--to", "ctranslate2"]):
+            raise SystemExit(f"{run} cannot be converted")
+        main(["convert", str(run), str(folder / MARIAN), "--to", "marian"])
     (folder / RUN).symlink_to(run.resolve())
     if shortlist:
         (folder / SHORTLIST).symlink_to(shortlist.resolve())

@@ -52,7 +52,7 @@ def test_every_system_writes_as_many_tokens(stage: Path, system: str, beam: int)
 
 
 def test_a_trained_model_is_staged_for_those_who_can_read_it(
-    trained_run: Path, tmp_path: Path
+    trained_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert open_run(trained_run).config.model.norm_place == "pre"  # type: ignore[attr-defined]
     (tmp_path / "new.fr").write_text("Jane visite l'Afrique en septembre.\n", "utf-8")
@@ -60,6 +60,7 @@ def test_a_trained_model_is_staged_for_those_who_can_read_it(
     stage_trained(trained_run, tmp_path / "new.fr", stage, None)
     assert [name for name in SYSTEMS if not can_read(name, stage)] == ["transformers"]
     assert len(Job.read(stage).sources) == 1
+    assert not capfd.readouterr().out  # where JSON will stand
 
 
 def test_ratios_are_named_after_what_they_compare() -> None:
