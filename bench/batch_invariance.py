@@ -58,7 +58,7 @@ def main() -> None:
     options = parser.parse_args()
     translator = load(options.model, device="cpu")
     with options.file.open(encoding="utf-8") as lines:
-        texts = [line.strip() for line in islice(lines, options.limit)]
+        texts = list(islice(filter(None, map(str.strip, lines)), options.limit))
     alone = list(translated(translator, texts, 1))
     rows = [compare(size, alone, list(translated(translator, texts, size))) for size in SIZES]
     if options.json:

@@ -275,7 +275,7 @@ def draw(report: dict[str, Any], path: Path) -> None:
     """A panel for every model and search."""
     rows = [row for row in report["rows"] if row["mode"] == "decode"] or report["rows"]
     panels: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(rows, key=lambda row: (row["config"], row["search"])):
+    for row in rows:
         panels.setdefault(f"{row['config']}, {row['search']}", []).append(row)
     draw_bars(panels, path, unit="tokens a second")
 

@@ -14,7 +14,7 @@ TEXTS = ["Mon ami voit la gare.", "Elle aime l'été.", "Jane visite l'Afrique e
 
 
 def test_a_trained_model_passes(trained_run: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.fr").write_text("\n".join(TEXTS), "utf-8")
+    (tmp_path / "a.fr").write_text("\n\n".join(TEXTS), "utf-8")
     script = ROOT / "bench" / "batch_invariance.py"
     done = subprocess.run(
         [sys.executable, script, trained_run, tmp_path / "a.fr", "--json"],
