@@ -33,21 +33,24 @@ def random_rows(batch: int, lanes: int, beam: int, keeps: bool, dice: torch.Gene
     beam=st.integers(1, 4),
     steps=st.lists(st.booleans(), min_size=1, max_size=24),
     drop_every=st.integers(1, 8),
+    closes_up=st.booleans(),
     seed=st.integers(0, 10_000),
 )
 def test_a_beam_whose_slots_stay_attends_as_one_whose_rows_move(
-    batch: int, beam: int, steps: list[bool], drop_every: int, seed: int
+    batch: int, beam: int, steps: list[bool], drop_every: int, closes_up: bool, seed: int
 ) -> None:
+    """Whether the slots of sentences that are over are given up at once or stay for a while."""
     dice = torch.Generator().manual_seed(seed)
     ancestry, slots = Ancestry(batch), Slots()
+    blocks: Tensor | None = None
     cache = KeyValueCache(len(steps))
     for step, keeps in enumerate(steps):
         lanes = ancestry.lanes
         shape = (ancestry.num_sentences, lanes, HEADS, WIDTH)
         query, key, value = torch.randn(3, *shape, generator=dice)  # B N H K
-        own = ancestry.extend()
+        own = ancestry.extend(blocks)
         new = torch.stack([key, value]).transpose(2, 3)  # 2 B H N K
-        keys, values = slots.append(new, ancestry.num_slots)
+        keys, values = slots.append(new, ancestry.num_slots, blocks)
         found = attend_rows(query.reshape(-1, HEADS * WIDTH), keys, values, own)
         past = cache.append(
             KeyValue(*(x.reshape(-1, HEADS, 1, WIDTH) for x in (key, value)))
@@ -58,11 +61,16 @@ def test_a_beam_whose_slots_stay_attends_as_one_whose_rows_move(
         rows = random_rows(ancestry.num_sentences, lanes, beam, keeps, dice)
         cache.reorder(rows.flatten())
         ancestry.reorder(rows)
-        slots.select(rows[:, 0] // lanes, ancestry.num_slots)
+        sentences = rows[:, 0] // lanes
+        if closes_up:
+            slots.select(sentences, ancestry.num_slots)
+        else:
+            blocks = sentences if blocks is None else blocks[sentences]
         if step % drop_every == 0:
             kept = ancestry.drop_dead()
             if kept is not None:
-                slots.keep(kept)
+                slots.keep(kept, blocks)
+                blocks = None
 
 
 def test_slots_that_nobody_descends_from_are_dropped() -> None:

@@ -176,6 +176,20 @@ def test_every_step_equals_the_model_s_in_integers(name: str) -> None:
     torch.testing.assert_close(compact, formula, atol=0.05, rtol=0)
 
 
+@pytest.mark.skipif(
+    not kernels.has_integer_kernels(), reason="the processor has no instructions for integers"
+)
+@pytest.mark.parametrize("name", ["transformer", "transformer-pre-norm"])
+def test_layers_in_integers_are_one_call_for_any_number_of_rows(name: str) -> None:
+    model = tiny_model(name)
+    quantise_model(model)
+    with patch.object(kernels, "call", wraps=kernels.call) as call:
+        log_probs_along_the_way(ModelStepper(model), CompactState)
+    calls = [each.args[0] for each in call.mock_calls]
+    assert calls.count("step_rows") == len(MOVES)
+    assert "attend_rows" not in calls
+
+
 @pytest.mark.parametrize("name", COMPACT)
 def test_prepared_matrices_change_nothing(name: str) -> None:
     model = tiny_model(name)

@@ -60,10 +60,9 @@ def stepper(request: pytest.FixtureRequest) -> Stepper:
     return Ensemble([first, ModelStepper(tiny_model("transformer-pre-norm", seed=1))])
 
 
-@pytest.mark.parametrize("config", METHODS.values(), ids=METHODS)
-def test_a_shortlist_of_everything_changes_nothing(
-    stepper: Stepper, config: DecodingConfig
-) -> None:
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_a_shortlist_of_everything_changes_nothing(stepper: Stepper, method: str) -> None:
+    config = METHODS[method]
     request = asked(SOURCES, [0, 1, 2, 3])
     whole = decode_batch(stepper, request, SPECIALS, config)
     narrow = decode_narrowly(stepper, request, SPECIALS, config, shortlist(everything=True))

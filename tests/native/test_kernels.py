@@ -18,7 +18,8 @@ from regard.decoding.top import best_continuations
 from regard.errors import RegardError
 from regard.native import kernels
 from regard.nn.int8 import int8_product, quantise_rows
-from regard.nn.product import FloatProduct
+from regard.nn.own import own_product
+from regard.nn.product import FloatProduct, Int8Product, Product
 from regard.plain import plain
 from regard.shapes import Tensor
 
@@ -26,6 +27,9 @@ pytestmark = pytest.mark.skipif(
     not kernels.has_kernels(), reason="no compiler was there when the package was installed"
 )
 
+needs_integers = pytest.mark.skipif(
+    not kernels.has_integer_kernels(), reason="the processor has no instructions for integers"
+)
 Result = TypeVar("Result")
 sizes = st.integers(1, 150)
 seeds = st.integers(0, 9999)
@@ -103,6 +107,89 @@ def test_integer_products(rows: int, width: int, outputs: int, has_bias: bool, s
     torch.testing.assert_close(compiled, formula, atol=1e-5, rtol=1e-5)
 
 
+def integers(outputs: int, width: int, seed: int, has_bias: bool) -> Int8Product:
+    values, scale = quantise_rows(numbers(outputs, width, seed=seed))
+    bias = numbers(outputs, seed=seed + 1) if has_bias else None
+    return Int8Product(values, scale.squeeze(1), bias)
+
+
+@needs_integers
+@given(rows=sizes, quads=st.integers(1, 40), outputs=sizes, has_bias=st.booleans(), seed=seeds)
+def test_products_with_packed_integers(
+    rows: int, quads: int, outputs: int, has_bias: bool, seed: int
+) -> None:
+    x, product = (
+        numbers(rows, 4 * quads, seed=seed + 2),
+        integers(outputs, 4 * quads, seed, has_bias),
+    )
+    with patch.object(kernels, "call", wraps=kernels.call) as call:
+        product(x)
+    assert "multiply_integers" in [each.args[0] for each in call.mock_calls]
+    compiled, formula = both(lambda: product(x))
+    torch.testing.assert_close(compiled, formula, atol=1e-5, rtol=1e-5)
+
+
+@needs_integers
+def test_sums_of_packed_integers_are_exact() -> None:
+    """The largest sums there can be, and with weights that take the shift to its ends."""
+    x = torch.tensor([[1.0] * 4096, [-1.0] * 4096])
+    weight = torch.tensor([[127] * 4096, [-127] * 4096], dtype=torch.int8)
+    product = Int8Product(weight, torch.ones(2), None)
+    found = product(x).double() * 127
+    assert torch.equal(found.round(), torch.tensor([[1, -1], [-1, 1]]) * 4096.0 * 127 * 127)
+
+
+@needs_integers
+def test_a_width_that_is_no_multiple_of_four_is_left_to_pytorch() -> None:
+    product = integers(5, 10, 0, has_bias=False)
+    assert product.packed() is None
+    assert product(numbers(3, 10, seed=1)).shape == (3, 5)
+
+
+@needs_integers
+def test_integer_products_do_not_depend_on_the_threads() -> None:
+    x, product = numbers(5, 300, seed=0), integers(701, 300, 1, has_bias=True)
+    found, threads = [], torch.get_num_threads()
+    for count in (1, 2, 3, 7):
+        torch.set_num_threads(count)
+        try:
+            found.append(product(x))
+        finally:
+            torch.set_num_threads(threads)
+    assert all(torch.equal(each, found[0]) for each in found)
+
+
+@pytest.mark.parametrize("kind", ["floats", "integers"])
+@given(
+    lists=st.lists(st.integers(1, 40), min_size=1, max_size=5),
+    lanes=st.integers(1, 7),
+    has_bias=st.booleans(),
+    seed=seeds,
+)
+def test_outputs_that_each_sentence_has_to_itself(
+    kind: str, lists: list[int], lanes: int, has_bias: bool, seed: int
+) -> None:
+    dice = torch.Generator().manual_seed(seed)
+    product: Product = integers(60, 12, seed, has_bias)
+    if kind == "floats":
+        bias = numbers(60, seed=seed + 1) if has_bias else None
+        product = FloatProduct(numbers(60, 12, seed=seed), bias)
+    own = torch.randint(60, (len(lists), 48), generator=dice)
+    counts = torch.tensor(lists)
+    places = torch.randperm(len(lists), generator=dice)[: (len(lists) + 1) // 2]
+    x = numbers(len(places) * lanes, 12, seed=seed + 2)
+    compiled, formula = both(lambda: own_product(product, own, counts)(x, places))
+    torch.testing.assert_close(compiled, formula, atol=1e-4, rtol=1e-4)
+    everything = product(x)
+    for row, found in enumerate(compiled):
+        place = places[row // lanes]
+        count = int(counts[place])
+        torch.testing.assert_close(
+            found[:count], everything[row, own[place, :count]], atol=1e-4, rtol=1e-4
+        )
+        assert (found[count:] == -torch.inf).all()
+
+
 @given(
     batch=st.integers(1, 4),
     lanes=st.integers(1, 4),
@@ -111,6 +198,7 @@ def test_integer_products(rows: int, width: int, outputs: int, has_bias: bool, s
     num_places=st.integers(1, 40),
     room=st.integers(0, 9),
     sees=st.sampled_from(["all", "first", "own"]),
+    has_left=st.booleans(),
     seed=seeds,
 )
 def test_attention_of_rows(
@@ -121,20 +209,23 @@ def test_attention_of_rows(
     num_places: int,
     room: int,
     sees: str,
+    has_left: bool,
     seed: int,
 ) -> None:
     dice = torch.Generator().manual_seed(seed)
+    blocks = torch.randperm(batch + 2, generator=dice)[:batch] if has_left else None
+    num_stored = batch + 2 if has_left else batch
     # Columns of a wider matrix, and places with room behind them, as decoding has them.
     query = numbers(batch * lanes, 3 * heads * width, seed=seed)[:, : heads * width] * 3
-    stored = numbers(2, batch, heads, num_places + room, width, seed=seed + 1)
+    stored = numbers(2, num_stored, heads, num_places + room, width, seed=seed + 1)
     keys, values = stored[:, :, :, :num_places]
     order = torch.rand(batch * lanes, num_places, generator=dice).argsort(1)
     own = order[:, : (num_places + 1) // 2].int().contiguous()
     lengths = torch.randint(1, num_places + 1, (batch,), generator=dice)
     sight = {
-        "all": Sight(num_places),
-        "first": Sight(num_places, lengths=lengths),
-        "own": Sight(num_places, places=own),
+        "all": Sight(num_places, blocks=blocks),
+        "first": Sight(num_places, lengths=lengths, blocks=blocks),
+        "own": Sight(num_places, places=own, blocks=blocks),
     }[sees]
     compiled, formula = both(lambda: attend_rows(query, keys, values, sight))
     torch.testing.assert_close(compiled, formula, atol=1e-5, rtol=1e-4)

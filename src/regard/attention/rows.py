@@ -18,11 +18,13 @@ class Sight:
         num_places: how many a sentence has.
         places: those that each row sees, as many for every row; None: the first of them.
         lengths: how many of the first the rows of each sentence see; None: all.
+        blocks: which of the stored sentences each sentence is; None: they are in order.
     """
 
     num_places: int
     places: Int[Tensor, "R t"] | None = None
     lengths: Int[Tensor, "B"] | None = None
+    blocks: Int[Tensor, "B"] | None = None
 
     @cached_property
     def bias(self) -> Float[Tensor, "_ S"] | None:
@@ -38,8 +40,8 @@ class Sight:
 
 def attend_rows(
     query: Float[Tensor, "R D"],
-    keys: Float[Tensor, "B H S K"],
-    values: Float[Tensor, "B H S K"],
+    keys: Float[Tensor, "A H S K"],
+    values: Float[Tensor, "A H S K"],
     sight: Sight,
 ) -> Float[Tensor, "R D"]:
     """Equals `attend` with the scaled inner product, for the rows of sentences side by side.
@@ -48,7 +50,10 @@ def attend_rows(
     side within a row, in the query as in what is returned.
     """
     if kernels.can_take(query, keys, values):
-        return kernels.attend_rows(query, keys, values, sight.places, sight.lengths)
+        seen = sight.places, sight.lengths, sight.blocks
+        return kernels.attend_rows(query, keys, values, *seen)
+    if sight.blocks is not None:
+        keys, values = keys[sight.blocks], values[sight.blocks]
     batch, heads, num_places, width = keys.shape
     lanes = len(query) // batch
     bias = sight.bias

@@ -33,14 +33,18 @@ class Ancestry:
         # R t; None while there is one row a sentence, whose past all slots are.
         self._past: Tensor | None = None
 
-    def extend(self) -> Sight:
-        """Add a slot for every row, seen by that row alone; what each row sees by now."""
+    def extend(self, blocks: Int[Tensor, "B"] | None = None) -> Sight:
+        """Add a slot for every row, seen by that row alone; what each row sees by now.
+
+        Args:
+            blocks: which of the stored sentences each sentence is; None: they are in order.
+        """
         first = self.num_slots
         self.num_slots += self.lanes
         if self._past is not None:
             own = torch.arange(first, self.num_slots, dtype=torch.int32)
             self._past = torch.cat([self._past, own.repeat(self.num_sentences).unsqueeze(1)], 1)
-        return Sight(self.num_slots, places=self._past)
+        return Sight(self.num_slots, places=self._past, blocks=blocks)
 
     def reorder(self, rows: Int[Tensor, "B N"]) -> None:
         """Row (b, n) goes on from what row `rows[b, n]` was."""
@@ -79,17 +83,22 @@ class Slots:
         self._filled: Tensor | None = None  # 2 B H capacity K
 
     def append(
-        self, new: Float[Tensor, "2 B H N K"], num_slots: int
-    ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
+        self,
+        new: Float[Tensor, "2 B H N K"],
+        num_slots: int,
+        blocks: Int[Tensor, "B"] | None = None,
+    ) -> tuple[Float[Tensor, "A H S K"], Float[Tensor, "A H S K"]]:
         """Store the last of now `num_slots` slots; return the keys and the values of all.
 
         Args:
             new: of one step, keys first.
             num_slots: of each sentence, the new ones among them.
+            blocks: which of the stored sentences each sentence is; None: they are in order.
         """
         _, batch, heads, lanes, width = new.shape
         filled = self.with_room(num_slots, lanes, (batch, heads, width), new.dtype)
-        filled[:, :, :, num_slots - lanes : num_slots] = new
+        chosen = slice(None) if blocks is None else blocks
+        filled[:, chosen, :, num_slots - lanes : num_slots] = new
         keys, values = filled[:, :, :, :num_slots]
         return keys, values
 
@@ -101,14 +110,14 @@ class Slots:
         Args:
             num_slots: of each sentence, the new ones among them.
             lanes: how many are new.
-            shape: the number of sentences, that of heads, and their width.
+            shape: the number of sentences, that of heads, and their width, at the first call.
             dtype: of the keys and values.
         """
         old = self._filled
         room = 0 if old is None else old.shape[3]
         if old is not None and num_slots <= room:
             return old
-        batch, heads, width = shape
+        batch, heads, width = shape if old is None else (*old.shape[1:3], old.shape[4])
         num_filled = num_slots - lanes
         room = max(num_slots, 2 * room, FIRST_STEPS * lanes)
         new = torch.empty(2, batch, heads, room, width, dtype=dtype)
@@ -125,14 +134,16 @@ class Slots:
         new[:, :, :, :num_slots] = old[:, :, :, :num_slots].index_select(1, sentences)
         self._filled = new
 
-    def keep(self, slots: Int[Tensor, "B A"]) -> None:
-        """Keep these slots of each sentence, in this order."""
+    def keep(self, slots: Int[Tensor, "B A"], blocks: Int[Tensor, "B"] | None = None) -> None:
+        """Keep these slots of these sentences, in this order."""
         old = self._filled
         assert old is not None, "nothing appended yet"
-        _, batch, heads, room, width = old.shape
-        block = torch.arange(2 * batch * heads).view(2, batch, heads, 1) * room  # where each begins
-        places = (block + slots.unsqueeze(1)).flatten()
-        num_kept = slots.shape[1]
+        _, stored, heads, room, width = old.shape
+        begins = torch.arange(2 * stored * heads).view(2, stored, heads, 1) * room
+        if blocks is not None:
+            begins = begins[:, blocks]
+        places = (begins + slots.unsqueeze(1)).flatten()
+        batch, num_kept = slots.shape
         kept = old.view(-1, width).index_select(0, places).view(2, batch, heads, num_kept, width)
         self._filled = old.new_empty(2, batch, heads, min(2 * num_kept, room), width)
         self._filled[:, :, :, :num_kept] = kept

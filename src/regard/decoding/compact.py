@@ -2,8 +2,8 @@
 
 Its parameters are gathered once. Queries, keys and values of self-attention are one product, as
 are the keys and values of the memory; matrices are laid out for the processor (`nn.product`);
-no module is called, no hypothesis copied (`attention.slots`). For few rows all layers of a step are
-one call (`native.decoder`).
+no module is called, no hypothesis copied (`attention.slots`). For few rows, and in integers for any
+number, all layers of a step are one call (`native.decoder`).
 """
 
 from collections.abc import Callable, Iterator
@@ -22,19 +22,21 @@ from regard.attention import (
     attend_in_batches,
     attend_rows,
 )
+from regard.attention.few import attend_to_few, can_attend_to_few
 from regard.models.transformer import DecoderBlock, Embedder, EncoderBlock, Transformer
 from regard.native import decoder as native
 from regard.native import kernels
+from regard.native.integers import PackedIntegers
 from regard.nn.experts import MixtureOfExperts
 from regard.nn.feed_forward import ACTIVATIONS, FeedForward
 from regard.nn.norm import LayerNorm
-from regard.nn.product import FloatProduct, Product, product_of
+from regard.nn.product import FloatProduct, Int8Product, Product, product_of
 from regard.nn.residual import Residual
 from regard.shapes import Bool, Float, Int, Tensor
 
 Rows = Float[Tensor, "R D"]
 
-# Rows up to which one call for all layers pays, though oneDNN multiplies faster.
+# Rows of floats up to which one call for all layers pays, though oneDNN multiplies faster.
 FEW_ROWS = 8
 # Steps after which dead slots are looked for.
 DROP_EVERY = 6
@@ -49,6 +51,8 @@ class CompactState:
         ancestry: which of them belong to which row.
         memory: cross-attention's keys and values, one a layer.
         lengths: of the sources, without padding; None where there is none.
+        blocks: which of the stored sentences each sentence is: those that are over stay where
+            they are for a while; None: they are in order.
         length: how many steps were taken.
     """
 
@@ -56,7 +60,30 @@ class CompactState:
     ancestry: Ancestry
     memory: list[KeyValue]
     lengths: Int[Tensor, "B"] | None
+    blocks: Int[Tensor, "B"] | None = None
     length: int = 0
+
+
+class _Sources:
+    """Which positions of the sources are real.
+
+    Attributes:
+        mask: True at these.
+        seen: the same for all heads and queries; None where all are.
+    """
+
+    def __init__(self, mask: Bool[Tensor, "B S"]) -> None:
+        self.mask = mask
+        self.seen = None if mask.all() else mask.view(len(mask), 1, 1, -1)
+        self._bias: Tensor | None = None
+
+    def bias(self, heads: int, dtype: torch.dtype) -> Float[Tensor, "G S S"] | None:
+        """−∞ where a key is padding, for every head and query; None where none is."""
+        if self.seen is not None and self._bias is None:
+            batch, width = self.mask.shape
+            hidden = torch.zeros(self.seen.shape, dtype=dtype).masked_fill_(~self.seen, -torch.inf)
+            self._bias = hidden.expand(batch, heads, width, width).reshape(-1, width, width)
+        return self._bias
 
 
 class _Around:
@@ -105,17 +132,24 @@ class _SelfAttention(_Attention):
         super().__init__(attention)
         self.project = product_of([attention.query, attention.key, attention.value])
 
-    def read(self, x: Rows, batch: int, bias: Tensor | None) -> Rows:
+    def read(self, x: Rows, sources: "_Sources") -> Rows:
         """Every position of a sentence sees every real one."""
-        query, key, value = self.split(self.project(x), batch, 3).flatten(1, 2)
-        found = attend_in_batches(query, key, value, bias)  # G S K
+        batch, width = sources.mask.shape
+        packed = self.project(x)
+        beside = packed.view(batch, width, -1)  # B S 3D
+        if can_attend_to_few(beside, None, x.shape[1] // self.heads, sources.seen):
+            found = attend_to_few(beside, None, self.heads, sources.seen, is_causal=False)
+            return self.output(found.view(x.shape))
+        query, key, value = self.split(packed, batch, 3).flatten(1, 2)
+        found = attend_in_batches(query, key, value, sources.bias(self.heads, x.dtype))  # G S K
         heads = found.view(batch, self.heads, *found.shape[1:]).transpose(1, 2)
         return self.output(heads.reshape(x.shape))
 
     def step(self, x: Rows, past: Slots, ancestry: Ancestry, own: Sight) -> Rows:
         """Every row sees its own past."""
         query, new = self.project(x).split([x.shape[1], 2 * x.shape[1]], 1)
-        keys, values = past.append(self.split(new, ancestry.num_sentences, 2), ancestry.num_slots)
+        parts = self.split(new, ancestry.num_sentences, 2)
+        keys, values = past.append(parts, ancestry.num_slots, own.blocks)
         return self.output(attend_rows(query, keys, values, own))
 
 
@@ -154,8 +188,8 @@ class _EncoderBlock:
         self.feed_forward = _FeedForward(block.feed_forward)
         self.around_attention, self.around_feed_forward = _around(block.residuals)
 
-    def __call__(self, x: Rows, batch: int, bias: Tensor | None) -> Rows:
-        x = self.around_attention(x, self.attention.read, batch, bias)
+    def __call__(self, x: Rows, sources: "_Sources") -> Rows:
+        x = self.around_attention(x, self.attention.read, sources)
         return self.around_feed_forward(x, self.feed_forward)
 
 
@@ -189,17 +223,23 @@ class _DecoderBlock:
             *(self.cross_attention.query, self.cross_attention.output),
             *(self.feed_forward.inner, self.feed_forward.outer),
         )
-        simple = [each for each in products if isinstance(each, FloatProduct)]
+        matrices = [matrix for each in products if (matrix := _matrix(each)) is not None]
         is_relu = self.feed_forward.activation is ACTIVATIONS["relu"]
-        if len(simple) < len(products) or not is_relu or not all(p.is_for_kernel for p in simple):
+        if len(matrices) < len(products) or not is_relu:
             return None
-        project, output, query, memory_output, inner, outer = (
-            native.Matrix(product.weight, product.bias) for product in simple
-        )
+        project, output, query, memory_output, inner, outer = matrices
         around = self.around_self, self.around_cross, self.around_feed_forward
         first, second, third = (each.norm.weights for each in around)
         norms = first, second, third
         return native.Layer(project, output, query, memory_output, inner, outer, norms)
+
+
+def _matrix(product: Product) -> native.Matrix | PackedIntegers | None:
+    """A product as the compiled decoder takes it; None where it does not."""
+    if isinstance(product, Int8Product):
+        return product.packed()
+    assert isinstance(product, FloatProduct)
+    return native.Matrix(product.weight, product.bias) if product.is_for_kernel else None
 
 
 class Compact:
@@ -233,24 +273,26 @@ class Compact:
         lengths = source_mask.sum(1)
         embedded = _embed(self.source, source, lengths=lengths)
         x = embedded.view(batch * width, -1)
-        is_padded = not source_mask.all()
-        between = self._hiding(source_mask, x.dtype) if is_padded else None
+        sources = _Sources(source_mask)
         for block in self.encoder:
-            x = block(x, batch, between)
+            x = block(x, sources)
         if self.encoder_norm is not None:
             x = self.encoder_norm(x)
         memory = [block.cross_attention.project_memory(x, batch) for block in self.decoder]
         past = [Slots() for _ in self.decoder]
-        return CompactState(past, Ancestry(batch), memory, lengths if is_padded else None)
+        return CompactState(
+            past, Ancestry(batch), memory, lengths if sources.seen is not None else None
+        )
 
     def step(self, state: CompactState, tokens: Int[Tensor, "R"]) -> Rows:
         """Feed each row its last token; return the hidden states that predict the next."""
         x = _embed(self.target, tokens.unsqueeze(1), offset=state.length).squeeze(1)
-        own = state.ancestry.extend()
-        source = Sight(state.memory[0].key.shape[2], lengths=state.lengths)
+        own = state.ancestry.extend(state.blocks)
+        num_source = state.memory[0].key.shape[2]
+        source = Sight(num_source, lengths=state.lengths, blocks=state.blocks)
         if (
             self._native is not None
-            and len(x) <= FEW_ROWS
+            and (len(x) <= FEW_ROWS or isinstance(self.output, Int8Product))
             and kernels.can_take(x, state.memory[0].key)
         ):
             self._step_natively(self._native, x, state, own)
@@ -268,16 +310,28 @@ class Compact:
         state.ancestry.reorder(rows)
         if is_fewer:
             sentences = rows[:, 0] // lanes
-            for past in state.past:
-                past.select(sentences, state.ancestry.num_slots)
-            state.memory = [memory.select(sentences) for memory in state.memory]
+            state.blocks = sentences if state.blocks is None else state.blocks[sentences]
             if state.lengths is not None:
                 state.lengths = state.lengths[sentences]
+            # Without kernels every step would copy what it looks at.
+            if not kernels.has_kernels():
+                self._close_up(state)
         if state.length % DROP_EVERY == 0:
             kept = state.ancestry.drop_dead()
             if kept is not None:
                 for past in state.past:
-                    past.keep(kept)
+                    past.keep(kept, state.blocks)
+                self._close_up(state, has_past=False)
+
+    def _close_up(self, state: CompactState, *, has_past: bool = True) -> None:
+        """Move the sentences that go on together."""
+        if state.blocks is None:
+            return
+        if has_past:
+            for past in state.past:
+                past.select(state.blocks, state.ancestry.num_slots)
+        state.memory = [memory.select(state.blocks) for memory in state.memory]
+        state.blocks = None
 
     def _native_decoder(self) -> native.Decoder | None:
         """The compiled decoder, where it can do what these layers do."""
@@ -296,7 +350,8 @@ class Compact:
         shape = ancestry.num_sentences, self.heads, x.shape[1] // self.heads
         room = ancestry.num_slots, ancestry.lanes, shape, x.dtype
         past = [each.with_room(*room) for each in state.past]
-        decoder.step(x, past, ancestry.num_slots, own.places, state.memory, state.lengths)
+        seen = own.places, state.memory, state.lengths, state.blocks
+        decoder.step(x, past, ancestry.num_slots, *seen)
 
     def _products(self) -> Iterator[Product]:
         yield self.output
@@ -308,13 +363,6 @@ class Compact:
             past, memory = decoder.self_attention, decoder.cross_attention
             yield from (past.project, past.output, memory.query, memory.memory, memory.output)
             yield from (decoder.feed_forward.inner, decoder.feed_forward.outer)
-
-    def _hiding(self, mask: Bool[Tensor, "B S"], dtype: torch.dtype) -> Float[Tensor, "G S S"]:
-        """−∞ where a key is padding, for every head and query of the encoder."""
-        batch, width = mask.shape
-        bias = torch.zeros(batch, width, dtype=dtype).masked_fill_(~mask, -torch.inf)
-        shape = (batch, self.heads, width, width)
-        return bias.view(batch, 1, 1, width).expand(shape).reshape(-1, width, width)
 
 
 def _embed(

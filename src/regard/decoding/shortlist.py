@@ -24,7 +24,9 @@ from regard.decoding.request import Request, Specials
 from regard.decoding.search import decode_batch
 from regard.decoding.stepper import Ensemble, ModelStepper, Stepper
 from regard.errors import ConfigError, ModelFileError
-from regard.nn.product import Product, product_of
+from regard.native import kernels
+from regard.nn.own import WHOLE, own_product
+from regard.nn.product import product_of
 from regard.safetensors_header import read_header
 from regard.shapes import Bool, Float, Int, Tensor
 from regard.text.pair import TokeniserPair
@@ -88,7 +90,8 @@ class Shortlist:
     def of(self, source: Sequence[int]) -> Int64[np.ndarray, " n"]:
         """The target tokens of a sentence, ascending; they depend on nothing but the sentence."""
         own = [self.candidates[self.begins[s] : self.begins[s + 1]] for s in set(source)]
-        return np.unique(np.concatenate([self.frequent, *own]))
+        found = np.sort(np.concatenate([self.frequent, *own]))
+        return found[np.diff(found, prepend=-1) > 0]
 
     def save(self, path: Path) -> None:
         """Write a safetensors file.
@@ -147,42 +150,48 @@ class Shortlist:
 
 @dataclass(frozen=True, slots=True)
 class _Narrow:
-    """A request in the words of a smaller vocabulary: all that its sentences may use.
+    """A request in which every sentence has a vocabulary of its own.
 
     Attributes:
-        vocabulary: the token that each number now stands for.
-        is_own: which of them each sentence may use.
+        own: the token that each number stands for in each sentence, the special ones first;
+            filled up to one length.
+        counts: how many tokens each sentence has.
         request: the same sentences, with prefixes in the new numbers.
-        specials: likewise.
+        specials: in the new numbers, which are the same for all.
     """
 
-    vocabulary: Int[Tensor, "U"]
-    is_own: Bool[Tensor, "B U"]
+    own: Int[Tensor, "B U"]
+    counts: Int[Tensor, "B"]
     request: Request
     specials: Specials
 
     @classmethod
     def of(cls, request: Request, specials: Specials, shortlist: Shortlist) -> "_Narrow":
-        special = [specials.pad, specials.bos, specials.eos]
+        ids = [specials.pad, specials.bos, specials.eos]
+        special = list(dict.fromkeys(ids))
         sources = request.source.cpu().numpy()
-        masks = request.source_mask.cpu().numpy()
-        own = [
-            np.union1d(shortlist.of(source[mask].tolist()), [*special, *prefix])
-            for source, mask, prefix in zip(sources, masks, request.prefixes, strict=True)
+        lengths = request.source_mask.sum(1).tolist()
+        own = []
+        for source, length, prefix in zip(sources, lengths, request.prefixes, strict=True):
+            tokens = shortlist.of(source[:length].tolist())
+            if prefix:
+                tokens = np.union1d(tokens, prefix)
+            own.append(np.concatenate([special, tokens[~np.isin(tokens, special)]]))
+        counts = list(map(len, own))
+        width = -(-max(counts) // WHOLE) * WHOLE
+        filled = np.full((len(own), width), specials.pad)
+        for row, tokens in zip(filled, own, strict=True):
+            row[: len(tokens)] = tokens
+        prefixes = [
+            tuple(tokens.tolist().index(token) for token in prefix)
+            for tokens, prefix in zip(own, request.prefixes, strict=True)
         ]
-        vocabulary = np.unique(np.concatenate(own))
-        is_own = np.stack([np.isin(vocabulary, tokens, assume_unique=True) for tokens in own])
-
-        def renumbered(tokens: Sequence[int]) -> list[int]:
-            found: list[int] = np.searchsorted(vocabulary, tokens).tolist()
-            return found
-
         device = request.source.device
         return cls(
-            torch.from_numpy(vocabulary).to(device),
-            torch.from_numpy(is_own).to(device),
-            replace(request, prefixes=tuple(tuple(renumbered(p)) for p in request.prefixes)),
-            Specials(*renumbered(special)),
+            torch.from_numpy(filled).to(device),
+            torch.tensor(counts, device=device),
+            replace(request, prefixes=tuple(prefixes)),
+            Specials(*map(special.index, ids)),
         )
 
 
@@ -193,18 +202,18 @@ def decode_narrowly(
     config: DecodingConfig,
     shortlist: Shortlist,
 ) -> list[list[Hypothesis]]:
-    """`decode_batch` with the vocabulary cut down to the sentences' shortlists.
+    """`decode_batch` with the vocabulary of each sentence cut down to its shortlist.
 
-    The output layer is computed for the union of the batch's shortlists, and what is not in a
-    sentence's own gets probability 0: its translation does not depend on its neighbours.
+    The output layer is computed for those tokens alone, and a sentence's translation does not
+    depend on its neighbours. A sample is another draw than with the whole vocabulary, for tokens
+    have other numbers.
     """
     narrow = _Narrow.of(request, specials, shortlist)
     small = _narrowed(stepper, narrow)
     found = decode_batch(small, narrow.request, narrow.specials, config)
-    names = narrow.vocabulary.tolist()
     return [
         [replace(h, tokens=tuple(names[token] for token in h.tokens)) for h in hypotheses]
-        for hypotheses in found
+        for names, hypotheses in zip(narrow.own.tolist(), found, strict=True)
     ]
 
 
@@ -218,19 +227,17 @@ def _narrowed(stepper: Stepper, narrow: _Narrow) -> Stepper:
 @dataclass(slots=True)
 class _State:
     inner: Any
-    bias: Float[Tensor, "B U"]
+    sentences: Int[Tensor, "B"]
     lanes: int = 1
 
 
 class _NarrowStepper:
-    """A model's stepper whose output layer has the rows of a smaller vocabulary."""
+    """A model's stepper whose output layer has, for each sentence, the tokens of its own."""
 
     def __init__(self, stepper: ModelStepper, narrow: _Narrow) -> None:
         self.stepper = stepper
-        self.vocabulary = narrow.vocabulary
-        self.output: Product = product_of([stepper.model.output]).outputs(narrow.vocabulary)
-        self.bias = torch.zeros(narrow.is_own.shape, device=narrow.is_own.device)
-        self.bias.masked_fill_(~narrow.is_own, -torch.inf)
+        self.own = narrow.own
+        self.output = own_product(product_of([stepper.model.output]), narrow.own, narrow.counts)
 
     def prepare(self) -> None:
         """Everything was made with it."""
@@ -238,14 +245,16 @@ class _NarrowStepper:
     def start(
         self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"], max_length: int
     ) -> _State:
-        return _State(self.stepper.start(source, source_mask, max_length), self.bias)
+        sentences = torch.arange(len(source), device=source.device)
+        return _State(self.stepper.start(source, source_mask, max_length), sentences)
 
     def step(self, state: _State, tokens: Int[Tensor, "R"]) -> Float[Tensor, "R U"]:
-        logits = self.output(self.stepper.hidden(state.inner, self.vocabulary[tokens]))
-        logits.view(len(state.bias), -1, logits.shape[1]).add_(state.bias.unsqueeze(1))
-        return logits.log_softmax(-1)
+        rows = state.sentences.repeat_interleave(state.lanes)
+        hidden = self.stepper.hidden(state.inner, self.own[rows, tokens])
+        logits = self.output(hidden, state.sentences)
+        return kernels.log_softmax_(logits) if kernels.can_take(logits) else logits.log_softmax(-1)
 
     def reorder(self, state: _State, rows: Int[Tensor, "B N"]) -> None:
         self.stepper.reorder(state.inner, rows)
-        state.bias = state.bias[rows[:, 0] // state.lanes]
+        state.sentences = state.sentences[rows[:, 0] // state.lanes]
         state.lanes = rows.shape[1]

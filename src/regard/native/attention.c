@@ -66,18 +66,19 @@ INLINE void attend_one(const float *query, const float *keys, const float *value
 
    query and output: a row a hypothesis, heads side by side; query rows lie `stride` apart.
    keys and values: sentence, head, `room` places, width.
+   blocks: whose keys and values are each sentence's; NULL: they are in order.
    places: those that a row sees, `most` a row; NULL: the first of them.
    lengths: how many a sentence's rows see; NULL: `most`.
    weights: space for `most`, and for 15 more. */
 KERNEL attend_rows(const float *query, int64_t stride, const float *keys, const float *values,
-                   int64_t room, const int32_t *places, const int64_t *lengths, int64_t most,
-                   int64_t sentences, int64_t lanes, int64_t heads, int64_t width,
-                   float *weights, float *output)
+                   int64_t room, const int64_t *blocks, const int32_t *places,
+                   const int64_t *lengths, int64_t most, int64_t sentences, int64_t lanes,
+                   int64_t heads, int64_t width, float *weights, float *output)
 {
     for (int64_t b = 0; b < sentences; b++)
         for (int64_t h = 0; h < heads; h++) {
-            const float *k = keys + (b * heads + h) * room * width;
-            const float *v = values + (b * heads + h) * room * width;
+            int64_t block = ((blocks ? blocks[b] : b) * heads + h) * room * width;
+            const float *k = keys + block, *v = values + block;
             int64_t count = lengths ? lengths[b] : most;
             for (int64_t row = b * lanes; row < (b + 1) * lanes; row++) {
                 const float *q = query + row * stride + h * width;

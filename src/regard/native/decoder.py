@@ -1,20 +1,28 @@
-"""A step of a Transformer's decoder for few rows as one call (`decoder.c`)."""
+"""A step of a Transformer's decoder as one call (`decoder.c`)."""
 
 from collections.abc import Sequence
-from ctypes import Structure, addressof, byref, c_double, c_int64, c_void_p
+from ctypes import POINTER, Structure, addressof, byref, c_double, c_int64, c_void_p, pointer
 from typing import Any, NamedTuple
 
 import torch
 
 from regard.native import kernels
+from regard.native.integers import EXTRA_BYTES, Description, PackedIntegers
 from regard.shapes import Float, Int, Tensor
+
+FLOAT_BYTES = 4
 
 
 class Matrix(NamedTuple):
-    """A product x Wᵀ + b."""
+    """A product x Wᵀ + b of floats."""
 
     weight: Float[Tensor, "F D"]
     bias: Float[Tensor, "F"] | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Outputs and inputs."""
+        return self.weight.shape[0], self.weight.shape[1]
 
 
 class Norm(NamedTuple):
@@ -38,12 +46,12 @@ class Layer(NamedTuple):
         norms: of self-attention, of attention to the memory, of the feed-forward network.
     """
 
-    project: Matrix
-    output: Matrix
-    query: Matrix
-    memory_output: Matrix
-    inner: Matrix
-    outer: Matrix
+    project: Matrix | PackedIntegers
+    output: Matrix | PackedIntegers
+    query: Matrix | PackedIntegers
+    memory_output: Matrix | PackedIntegers
+    inner: Matrix | PackedIntegers
+    outer: Matrix | PackedIntegers
     norms: tuple[Norm, Norm, Norm]
 
 
@@ -51,6 +59,7 @@ class _Product(Structure):
     _fields_ = (
         *(("weight", c_void_p), ("bias", c_void_p)),
         *(("outputs", c_int64), ("inputs", c_int64)),
+        ("integers", POINTER(Description)),
     )
 
 
@@ -67,14 +76,14 @@ class _Block(Structure):
 
 class _Step(Structure):
     _fields_ = (
-        *((name, c_int64) for name in ("sentences", "lanes", "num_slots", "room")),
+        *((name, c_int64) for name in ("sentences", "lanes", "stored", "num_slots", "room")),
         *((name, c_int64) for name in ("num_seen", "num_source", "threads")),
-        *((name, c_void_p) for name in ("past", "places", "keys", "values", "lengths")),
+        *((name, c_void_p) for name in ("past", "blocks", "places", "keys", "values", "lengths")),
     )
 
 
 class Decoder:
-    """The layers of a decoder, for steps of few rows.
+    """The layers of a decoder, to be stepped through together.
 
     Args:
         layers: their weights; all of the same shapes.
@@ -87,17 +96,21 @@ class Decoder:
         self._blocks = (_Block * len(layers))(*map(_block, layers))
         self._heads = heads
         self._is_pre = is_pre
-        (inner,) = {len(layer.inner.weight) for layer in layers}
-        self._row = 6 * len(layers[0].output.weight) + inner
+        (shape,) = {layer.inner.shape for layer in layers}
+        inner, d_model = shape
+        widest = max(shape)
+        self._row = 6 * d_model + inner
+        self._row_of_integers = -(-(widest + EXTRA_BYTES) // FLOAT_BYTES)
 
     def step(
         self,
         x: Float[Tensor, "R D"],
-        past: Sequence[Float[Tensor, "2 B H C K"]],
+        past: Sequence[Float[Tensor, "2 A H C K"]],
         num_slots: int,
         places: Int[Tensor, "R t"] | None,
-        memory: Sequence[tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]],
+        memory: Sequence[tuple[Float[Tensor, "A H S K"], Float[Tensor, "A H S K"]]],
         lengths: Int[Tensor, "B"] | None,
+        blocks: Int[Tensor, "B"] | None,
     ) -> None:
         """Turn embedded tokens into what the last layer leaves, before a norm behind it.
 
@@ -108,6 +121,7 @@ class Decoder:
             places: the slots that each row sees; None: all.
             memory: each layer's keys and values of the sources.
             lengths: of the sources, without padding; None where there is none.
+            blocks: which of the stored sentences each sentence is; None: they are in order.
         """
         assert all(
             each.is_contiguous() and each.dtype == torch.float32
@@ -115,37 +129,43 @@ class Decoder:
         )
         if places is not None:
             assert places.dtype == torch.int32 and places.is_contiguous()
-        if lengths is not None:
-            assert lengths.dtype == torch.int64 and lengths.is_contiguous()
-        _, sentences, _, room, _ = past[0].shape
+        for numbers in (lengths, blocks):
+            assert numbers is None or (numbers.dtype == torch.int64 and numbers.is_contiguous())
+        _, stored, _, room, _ = past[0].shape
+        sentences = stored if blocks is None else len(blocks)
         num_source = memory[0][0].shape[2]
         num_seen = num_slots if places is None else places.shape[1]
         assert num_slots <= room and len(x) % sentences == 0
-        stored, keys, values = (_addresses(each) for each in (past, *zip(*memory, strict=True)))
+        slots, keys, values = (_addresses(each) for each in (past, *zip(*memory, strict=True)))
         step = _Step(
-            *(sentences, len(x) // sentences, num_slots, room, num_seen, num_source),
+            *(sentences, len(x) // sentences, stored, num_slots, room, num_seen, num_source),
             torch.get_num_threads(),
-            *(addressof(stored), _address(places), addressof(keys), addressof(values)),
-            _address(lengths),
+            *(addressof(slots), _address(blocks), _address(places)),
+            *(addressof(keys), addressof(values), _address(lengths)),
         )
         longest = max(num_seen, num_source) + kernels.SIXTEEN
-        space = x.new_empty(len(x) * self._row + longest)
-        layers = self._blocks, len(self._blocks), self._is_pre, self._heads
+        space = x.new_empty(len(x) * (self._row + self._row_of_integers) + longest)
+        layers = self._blocks, len(self._blocks), self._is_pre, self._heads, longest
         kernels.call("step_rows", *layers, byref(step), x, space)
 
 
 def _block(layer: Layer) -> _Block:
     *matrices, norms = layer
-    products = []
-    for weight, bias in matrices:
-        assert weight.is_contiguous() and weight.dtype == torch.float32
-        assert bias is None or (bias.is_contiguous() and bias.dtype == torch.float32)
-        products.append(_Product(_address(weight), _address(bias), *weight.shape))
+    products = [_product(matrix) for matrix in matrices]
     assert all(
         each.is_contiguous() and each.dtype == torch.float32 for norm in norms for each in norm[:2]
     )
     of_norms = [_Norm(_address(norm.weight), _address(norm.bias), norm.epsilon) for norm in norms]
     return _Block(*products, (_Norm * 3)(*of_norms))
+
+
+def _product(matrix: Matrix | PackedIntegers) -> _Product:
+    if isinstance(matrix, PackedIntegers):
+        return _Product(None, None, *matrix.shape, pointer(matrix.description))
+    weight, bias = matrix
+    assert weight.is_contiguous() and weight.dtype == torch.float32
+    assert bias is None or (bias.is_contiguous() and bias.dtype == torch.float32)
+    return _Product(_address(weight), _address(bias), *matrix.shape, None)
 
 
 def _address(tensor: Tensor | None) -> int | None:

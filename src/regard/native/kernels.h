@@ -5,12 +5,25 @@
 
 #include <stdint.h>
 
+/* A matrix of 8-bit integers, packed by `pack_integers`, with a scale for every output. */
+typedef struct {
+    const uint8_t *packed;
+    const float *scale, *bias;
+    int64_t outputs, inputs;
+} IntegerMatrix;
+
 void multiply_rows(const float *x, int64_t rows, const float *weight, const float *bias,
                    int64_t outputs, int64_t width, int64_t threads, float *output);
 
+void quantise_rows(const float *x, int64_t rows, int64_t width, float largest, float smallest,
+                   int8_t *values, float *scale);
+
+void multiply_integers(const float *x, int64_t rows, const IntegerMatrix *matrix, int64_t threads,
+                       void *space, float *output);
+
 void attend_rows(const float *query, int64_t stride, const float *keys, const float *values,
-                 int64_t room, const int32_t *places, const int64_t *lengths, int64_t most,
-                 int64_t sentences, int64_t lanes, int64_t heads, int64_t width,
-                 float *weights, float *output);
+                 int64_t room, const int64_t *blocks, const int32_t *places,
+                 const int64_t *lengths, int64_t most, int64_t sentences, int64_t lanes,
+                 int64_t heads, int64_t width, float *weights, float *output);
 
 #endif

@@ -1,7 +1,7 @@
 """The compiled kernels, called with tensors."""
 
 import ctypes
-from ctypes import c_float, c_int64, c_void_p
+from ctypes import byref, c_float, c_int64, c_void_p
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -16,10 +16,11 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "log_softmax": (c_void_p, *[c_int64] * 2),
     "best_continuations": (*[c_void_p] * 2, *[c_int64] * 4, *[c_void_p] * 2),
     "multiply_rows": (c_void_p, c_int64, *[c_void_p] * 2, *[c_int64] * 3, c_void_p),
+    "multiply_own_rows": (c_void_p, *[c_int64] * 2, *[c_void_p] * 5, *[c_int64] * 2, c_void_p),
     "quantise_rows": (c_void_p, *[c_int64] * 2, *[c_float] * 2, *[c_void_p] * 2),
     "dequantise": (*[c_void_p] * 2, *[c_int64] * 2, *[c_void_p] * 3),
     "attend_rows": (
-        *(c_void_p, c_int64, *[c_void_p] * 2, c_int64, *[c_void_p] * 2),
+        *(c_void_p, c_int64, *[c_void_p] * 2, c_int64, *[c_void_p] * 3),
         *(*[c_int64] * 5, *[c_void_p] * 2),
     ),
     "attend_few": (
@@ -30,7 +31,14 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         *(c_void_p, c_int64, *[c_void_p] * 2, c_int64),
         *(*[c_int64] * 6, *[c_void_p] * 5),
     ),
-    "step_rows": (c_void_p, *[c_int64] * 3, *[c_void_p] * 3),
+    "step_rows": (c_void_p, *[c_int64] * 4, *[c_void_p] * 3),
+    "can_multiply_integers": (c_void_p,),
+}
+# Those of integers, which not every library has.
+_INTEGER_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "pack_integers": (*[c_void_p] * 2, *[c_int64] * 2, c_void_p),
+    "multiply_integers": (c_void_p, c_int64, c_void_p, c_int64, *[c_void_p] * 2),
+    "multiply_own_integers": (c_void_p, *[c_int64] * 2, *[c_void_p] * 5),
 }
 # A kernel fills registers of so many floats.
 SIXTEEN = 16
@@ -49,17 +57,32 @@ def _library() -> dict[str, Any] | None:
         library = ctypes.CDLL(spec.origin)
     except OSError:  # made on another machine, or without what it needs
         return None
-    kernels = {name: getattr(library, name, None) for name in _SIGNATURES}
-    for name, kernel in kernels.items():
-        if kernel is None:
+    kernels = {}
+    for name, signature in (_SIGNATURES | _INTEGER_SIGNATURES).items():
+        kernel = getattr(library, name, None)
+        if kernel is not None:
+            kernel.argtypes, kernel.restype = signature, None
+            kernels[name] = kernel
+        elif name in _SIGNATURES:
             raise RegardError(f"{spec.origin} is of an older version; install the package again")
-        kernel.argtypes, kernel.restype = _SIGNATURES[name], None
     return kernels
 
 
 def has_kernels() -> bool:
     """Whether there are compiled kernels, and the plain formulas are not asked for."""
     return _library() is not None and not is_plain()
+
+
+def has_integer_kernels() -> bool:
+    """Whether products of integers are among them, and the processor is made for these."""
+    return has_kernels() and _can_multiply_integers()
+
+
+@cache
+def _can_multiply_integers() -> bool:
+    answer = c_int64()
+    call("can_multiply_integers", byref(answer))
+    return bool(answer.value)
 
 
 def can_take(*tensors: Tensor) -> bool:
@@ -101,6 +124,35 @@ def multiply_rows(
     return product
 
 
+def multiply_own_rows(
+    x: Float[Tensor, "R D"],
+    weight: Float[Tensor, "F D"],
+    bias: Float[Tensor, "F"] | None,
+    own: Int[Tensor, "A f"],
+    places: Int[Tensor, "B"],
+    counts: Int[Tensor, "A"],
+) -> Float[Tensor, "R f"]:
+    """The product x Wᵀ + b for the outputs that the sentence of each row has to itself.
+
+    Args:
+        x: the rows of one sentence stand together.
+        weight: of all outputs.
+        bias: likewise.
+        own: the outputs of each list.
+        places: whose list each sentence uses.
+        counts: how many outputs of a list count; the others are −∞.
+    """
+    x = x.contiguous()
+    assert weight.is_contiguous() and x.shape[1] == weight.shape[1]
+    assert own.dtype == places.dtype == counts.dtype == torch.int64
+    assert own.is_contiguous() and counts.shape == own.shape[:1]
+    product = x.new_empty(len(x), own.shape[1])
+    lanes = len(x) // len(places)
+    matrix = weight, bias, own, places.contiguous(), counts
+    call("multiply_own_rows", x, len(places), lanes, *matrix, own.shape[1], x.shape[1], product)
+    return product
+
+
 def quantise_rows(
     x: Float[Tensor, "R D"], largest: int, smallest: float
 ) -> tuple[Int8[Tensor, "R D"], Float[Tensor, "R 1"]]:
@@ -129,10 +181,11 @@ def dequantise(
 
 def attend_rows(
     query: Float[Tensor, "R D"],
-    keys: Float[Tensor, "B H S K"],
-    values: Float[Tensor, "B H S K"],
+    keys: Float[Tensor, "A H S K"],
+    values: Float[Tensor, "A H S K"],
     places: Int[Tensor, "R t"] | None,
     lengths: Int[Tensor, "B"] | None,
+    blocks: Int[Tensor, "B"] | None,
 ) -> Float[Tensor, "R D"]:
     """Each row attends, head by head, to the keys of its sentence that it sees.
 
@@ -142,8 +195,10 @@ def attend_rows(
         values: likewise.
         places: which each row sees; None: the first of them.
         lengths: how many the rows of each sentence see; None: all.
+        blocks: whose keys and values are each sentence's; None: they are in order.
     """
-    sentences, heads, num_keys, width = keys.shape
+    _, heads, num_keys, width = keys.shape
+    sentences = len(keys) if blocks is None else len(blocks)
     room = keys.stride(1) // width
     assert query.shape[1] == heads * width and query.stride(1) == 1
     assert keys.shape == values.shape
@@ -152,14 +207,18 @@ def attend_rows(
     if places is not None:
         assert places.dtype == torch.int32 and places.is_contiguous()
         assert len(places) == len(query)
-    if lengths is not None:
-        assert lengths.dtype == torch.int64 and lengths.shape == (sentences,)
+    for numbers in (lengths, blocks):
+        assert numbers is None or (
+            numbers.dtype == torch.int64
+            and numbers.shape == (sentences,)
+            and numbers.is_contiguous()
+        )
     count = num_keys if places is None else places.shape[1]
     output = query.new_empty(query.shape)
     weights = query.new_empty(count + SIXTEEN)
     call(
         "attend_rows",
-        *(query, query.stride(0), keys, values, room, places, lengths, count),
+        *(query, query.stride(0), keys, values, room, blocks, places, lengths, count),
         *(sentences, query.shape[0] // sentences, heads, width, weights, output),
     )
     return output

@@ -54,6 +54,29 @@ void multiply_rows(const float *x, int64_t rows, const float *weight, const floa
                       (part + 1) * outputs / threads, output);
 }
 
+/* The rows of each sentence times matrix rows that it has to itself: sentence b those of the list at
+   places[b], of whose `most` entries the first counts[places[b]] count; the others are -infinity. */
+KERNEL multiply_own_rows(const float *x, int64_t sentences, int64_t lanes, const float *weight,
+                         const float *bias, const int64_t *own, const int64_t *places,
+                         const int64_t *counts, int64_t most, int64_t width, float *output)
+{
+    for (int64_t b = 0; b < sentences; b++, x += lanes * width, output += lanes * most) {
+        const int64_t *list = own + places[b] * most;
+        for (int64_t f = 0; f < counts[places[b]]; f++) {
+            const float *row = weight + list[f] * width;
+            float shift = bias ? bias[list[f]] : 0;
+            int64_t r = 0;
+            for (; r + GROUP <= lanes; r += GROUP)
+                multiply_group(x + r * width, row, shift, most, width, GROUP, output + r * most + f);
+            for (; r < lanes; r++)
+                multiply_group(x + r * width, row, shift, most, width, 1, output + r * most + f);
+        }
+        for (int64_t r = 0; r < lanes; r++)
+            for (int64_t f = counts[places[b]]; f < most; f++)
+                output[r * most + f] = -INFINITY;
+    }
+}
+
 /* values[r] = round(x[r] / scale[r]) with scale[r] = max |x[r]| / largest; no number, where one of
    a row is none. */
 KERNEL quantise_rows(const float *x, int64_t rows, int64_t width, float largest, float smallest,

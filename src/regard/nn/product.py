@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from regard.native import kernels
+from regard.native.integers import PackedIntegers, can_pack
 from regard.nn.int8 import Int8Linear, int8_product
 from regard.shapes import Float, Int, Int8, Tensor
 
@@ -81,7 +82,7 @@ class FloatProduct(Product):
 
 @final
 class Int8Product(Product):
-    """`Int8Linear` without the module around it."""
+    """`Int8Linear` without the module around it, by a compiled kernel where there is one."""
 
     def __init__(
         self,
@@ -92,12 +93,21 @@ class Int8Product(Product):
         self.weight = weight
         self.scale = scale
         self.bias = bias
+        self._packed: PackedIntegers | None = None
 
     def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
+        if kernels.can_take(x) and (packed := self.packed()) is not None:
+            return packed(x)
         return int8_product(x, self.weight, self.scale, self.bias)
 
+    def packed(self) -> PackedIntegers | None:
+        """The matrix as the kernels want it, made if there is none; None without such kernels."""
+        if self._packed is None and can_pack(self.weight):
+            self._packed = PackedIntegers(self.weight, self.scale, self.bias)
+        return self._packed
+
     def prepare(self) -> None:
-        """Integers are multiplied as they lie."""
+        self.packed()
 
     def outputs(self, chosen: Int[Tensor, "f"]) -> "Int8Product":
         bias = None if self.bias is None else self.bias[chosen]
