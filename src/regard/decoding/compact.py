@@ -8,6 +8,7 @@ number, all layers of a step are one call (`native.decoder`).
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import torch
@@ -22,7 +23,6 @@ from regard.attention import (
     attend_in_batches,
     attend_rows,
 )
-from regard.attention.few import attend_to_few, can_attend_to_few
 from regard.models.transformer import DecoderBlock, Embedder, EncoderBlock, Transformer
 from regard.native import decoder as native
 from regard.native import kernels
@@ -65,25 +65,42 @@ class CompactState:
 
 
 class _Sources:
-    """Which positions of the sources are real.
+    """Sources as the rows of their real positions, one sentence behind the other.
 
     Attributes:
-        mask: True at these.
-        seen: the same for all heads and queries; None where all are.
+        mask: True at these positions.
+        rows: where they are among all.
+        lengths: of the sentences.
+        begins: the row that each begins at, and where the last one ends.
+        longest: of the lengths.
+        is_padded: whether any is shorter.
     """
 
     def __init__(self, mask: Bool[Tensor, "B S"]) -> None:
         self.mask = mask
-        self.seen = None if mask.all() else mask.view(len(mask), 1, 1, -1)
-        self._bias: Tensor | None = None
+        self.rows = mask.flatten().nonzero().squeeze(1)
+        self.lengths = mask.sum(1)
+        self.begins = torch.cat([self.lengths.new_zeros(1), self.lengths.cumsum(0)])
+        self.longest = int(self.lengths.max())
+        self.is_padded = len(self.rows) < mask.numel()
 
-    def bias(self, heads: int, dtype: torch.dtype) -> Float[Tensor, "G S S"] | None:
-        """−∞ where a key is padding, for every head and query; None where none is."""
-        if self.seen is not None and self._bias is None:
-            batch, width = self.mask.shape
-            hidden = torch.zeros(self.seen.shape, dtype=dtype).masked_fill_(~self.seen, -torch.inf)
-            self._bias = hidden.expand(batch, heads, width, width).reshape(-1, width, width)
-        return self._bias
+    def pad(self, x: Float[Tensor, "R F"]) -> Float[Tensor, "BS F"]:
+        """A row for every position, padding too."""
+        if not self.is_padded:
+            return x
+        return x.new_zeros(self.mask.numel(), x.shape[1]).index_copy_(0, self.rows, x)
+
+    def unpad(self, x: Float[Tensor, "BS F"]) -> Float[Tensor, "R F"]:
+        """The rows of the real positions."""
+        return x.index_select(0, self.rows) if self.is_padded else x
+
+    @cached_property
+    def bias(self) -> Float[Tensor, "B 1 1 S"] | None:
+        """−∞ where a key is padding; None where none is."""
+        if not self.is_padded:
+            return None
+        shown = self.mask.view(len(self.mask), 1, 1, -1)
+        return torch.zeros(shown.shape).masked_fill_(~shown, -torch.inf)
 
 
 class _Around:
@@ -132,18 +149,26 @@ class _SelfAttention(_Attention):
         super().__init__(attention)
         self.project = product_of([attention.query, attention.key, attention.value])
 
-    def read(self, x: Rows, sources: "_Sources") -> Rows:
+    def read(self, x: Rows, sources: _Sources) -> Rows:
         """Every position of a sentence sees every real one."""
-        batch, width = sources.mask.shape
         packed = self.project(x)
-        beside = packed.view(batch, width, -1)  # B S 3D
-        if can_attend_to_few(beside, None, x.shape[1] // self.heads, sources.seen):
-            found = attend_to_few(beside, None, self.heads, sources.seen, is_causal=False)
-            return self.output(found.view(x.shape))
-        query, key, value = self.split(packed, batch, 3).flatten(1, 2)
-        found = attend_in_batches(query, key, value, sources.bias(self.heads, x.dtype))  # G S K
+        if self._is_for_kernel(packed, sources.longest):
+            found = kernels.attend_sentences(packed, sources.begins, sources.longest, self.heads)
+            return self.output(found)
+        batch, width = sources.mask.shape
+        query, key, value = self.split(sources.pad(packed), batch, 3).flatten(1, 2)
+        bias = sources.bias
+        if bias is not None:
+            shape = batch, self.heads, width, width
+            bias = bias.to(x.dtype).expand(shape).reshape(-1, width, width)
+        found = attend_in_batches(query, key, value, bias)  # G S K
         heads = found.view(batch, self.heads, *found.shape[1:]).transpose(1, 2)
-        return self.output(heads.reshape(x.shape))
+        return self.output(sources.unpad(heads.reshape(batch * width, -1)))
+
+    def _is_for_kernel(self, packed: Tensor, longest: int) -> bool:
+        width = packed.shape[1] // 3 // self.heads
+        is_small = longest <= kernels.MOST_POSITIONS and width <= kernels.MOST_WIDTH
+        return kernels.can_take(packed) and is_small and width % kernels.SIXTEEN == 0
 
     def step(self, x: Rows, past: Slots, ancestry: Ancestry, own: Sight) -> Rows:
         """Every row sees its own past."""
@@ -188,7 +213,7 @@ class _EncoderBlock:
         self.feed_forward = _FeedForward(block.feed_forward)
         self.around_attention, self.around_feed_forward = _around(block.residuals)
 
-    def __call__(self, x: Rows, sources: "_Sources") -> Rows:
+    def __call__(self, x: Rows, sources: _Sources) -> Rows:
         x = self.around_attention(x, self.attention.read, sources)
         return self.around_feed_forward(x, self.feed_forward)
 
@@ -269,20 +294,19 @@ class Compact:
 
     def start(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> CompactState:
         """Read the sources; a state with one row a sentence and nothing decoded."""
-        batch, width = source.shape
-        lengths = source_mask.sum(1)
-        embedded = _embed(self.source, source, lengths=lengths)
-        x = embedded.view(batch * width, -1)
+        batch = len(source)
         sources = _Sources(source_mask)
+        embedded = _embed(self.source, source, lengths=sources.lengths)
+        x = sources.unpad(embedded.flatten(0, 1))
         for block in self.encoder:
             x = block(x, sources)
         if self.encoder_norm is not None:
             x = self.encoder_norm(x)
+        x = sources.pad(x)
         memory = [block.cross_attention.project_memory(x, batch) for block in self.decoder]
         past = [Slots() for _ in self.decoder]
-        return CompactState(
-            past, Ancestry(batch), memory, lengths if sources.seen is not None else None
-        )
+        lengths = sources.lengths if sources.is_padded else None
+        return CompactState(past, Ancestry(batch), memory, lengths)
 
     def step(self, state: CompactState, tokens: Int[Tensor, "R"]) -> Rows:
         """Feed each row its last token; return the hidden states that predict the next."""

@@ -98,6 +98,9 @@ class Request:
         """
         log_probs[..., specials.pad] = -torch.inf
         log_probs[..., specials.bos] = -torch.inf
+        is_free = max(map(len, self.prefixes)) <= step < min(self.max_lengths) - 1
+        if is_free and self.is_wanted is always:
+            return log_probs
         forced: dict[int, int] = {}  # of the B, those with one token left
         for i, sentence in enumerate(sentences):
             prefix = self.prefixes[sentence]

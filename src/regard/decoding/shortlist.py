@@ -176,7 +176,8 @@ class _Narrow:
             tokens = shortlist.of(source[:length].tolist())
             if prefix:
                 tokens = np.union1d(tokens, prefix)
-            own.append(np.concatenate([special, tokens[~np.isin(tokens, special)]]))
+            is_special = np.logical_or.reduce([tokens == each for each in special])
+            own.append(np.concatenate([special, tokens[~is_special]]))
         counts = list(map(len, own))
         width = -(-max(counts) // WHOLE) * WHOLE
         filled = np.full((len(own), width), specials.pad)

@@ -6,6 +6,7 @@ weights with their parent and hold only what they compute; where a process canno
 safely, they are threads.
 """
 
+import gc
 import multiprocessing
 import os
 import sys
@@ -160,6 +161,9 @@ def _serve(
     for end in parents:
         end.close()
     torch.set_num_threads(1)
+    # What came from the parent is shared and stays: a collection need not walk through it all, nor
+    # touch it, which would copy it.
+    gc.freeze()
     while True:
         try:
             task = connection.recv()

@@ -28,6 +28,41 @@ INLINE void softmax(float *scores, int64_t count, int64_t padded)
         store(scores + s, load(scores + s) * share);
 }
 
+/* The products of a query with some keys, that lie at `places` from `first` on. */
+INLINE void compare(const float *query, const float *keys, const int32_t *places, int64_t first,
+                    int group, int width, float shrink, float *scores)
+{
+    int whole = width / SIXTEEN * SIXTEEN;
+    const float *key[GROUP];
+    Register products[GROUP] = {{0}};
+    for (int g = 0; g < group; g++)
+        key[g] = keys + (places ? places[first + g] : first + g) * (int64_t)width;
+    for (int i = 0; i < whole; i += SIXTEEN)
+        for (int g = 0; g < group; g++)
+            products[g] += load(query + i) * load(key[g] + i);
+    Quarter sums = sums_of(products);
+    for (int g = 0; g < group; g++) {
+        float sum = sums[g];
+        for (int i = whole; i < width; i++)
+            sum += query[i] * key[g][i];
+        scores[first + g] = sum * shrink;
+    }
+}
+
+/* Some registers of the weighted mean of the values at `places`; they do not wait for each other. */
+INLINE void mix(const float *weights, const float *values, const int32_t *places, int64_t count,
+                int64_t width, int registers, float *output)
+{
+    Register means[GROUP] = {{0}};
+    for (int64_t j = 0; j < count; j++) {
+        const float *value = values + (places ? places[j] : j) * width;
+        for (int r = 0; r < registers; r++)
+            means[r] += weights[j] * load(value + r * SIXTEEN);
+    }
+    for (int r = 0; r < registers; r++)
+        store(output + r * SIXTEEN, means[r]);
+}
+
 /* One query of one head: the mean of the values at `places`, weighted by softmax(qk / sqrt K).
 
    Keys and values of a place lie `width` apart; a width of whole registers is the fast one. */
@@ -36,27 +71,22 @@ INLINE void attend_one(const float *query, const float *keys, const float *value
                        float *output)
 {
     float shrink = 1.0f / sqrtf((float)width);
-    int whole = width / SIXTEEN * SIXTEEN;
-    for (int64_t j = 0; j < count; j++) {
-        const float *key = keys + (places ? places[j] : j) * (int64_t)width;
-        Register products = {0};
-        for (int i = 0; i < whole; i += SIXTEEN)
-            products += load(query + i) * load(key + i);
-        float product = sum_of(products);
-        for (int i = whole; i < width; i++)
-            product += query[i] * key[i];
-        weights[j] = product * shrink;
-    }
+    int64_t j = 0;
+    for (; j + GROUP <= count; j += GROUP)
+        compare(query, keys, places, j, GROUP, width, shrink, weights);
+    for (; j < count; j++)
+        compare(query, keys, places, j, 1, width, shrink, weights);
     softmax(weights, count, (count + SIXTEEN - 1) / SIXTEEN * SIXTEEN);
-    for (int i = 0; i < whole; i += SIXTEEN) {
-        Register mean = {0};
-        for (int64_t j = 0; j < count; j++)
-            mean += weights[j] * load(values + (places ? places[j] : j) * (int64_t)width + i);
-        store(output + i, mean);
-    }
-    for (int i = whole; i < width; i++) {
+    int i = 0;
+    for (; i + GROUP * SIXTEEN <= width; i += GROUP * SIXTEEN)
+        mix(weights, values + i, places, count, width, GROUP, output + i);
+    for (; i + 2 * SIXTEEN <= width; i += 2 * SIXTEEN)
+        mix(weights, values + i, places, count, width, 2, output + i);
+    for (; i + SIXTEEN <= width; i += SIXTEEN)
+        mix(weights, values + i, places, count, width, 1, output + i);
+    for (; i < width; i++) {
         float mean = 0;
-        for (int64_t j = 0; j < count; j++)
+        for (j = 0; j < count; j++)
             mean += weights[j] * values[(places ? places[j] : j) * (int64_t)width + i];
         output[i] = mean;
     }
@@ -95,6 +125,8 @@ KERNEL attend_rows(const float *query, int64_t stride, const float *keys, const 
 }
 
 #define MOST_KEYS 64
+/* Of sentences that are read for a translation. */
+#define MOST_POSITIONS 256
 #define MOST_WIDTH 128
 
 /* x, some rows of `width` numbers, as `width` rows of `padded` numbers, zeros behind the last. */
@@ -156,18 +188,18 @@ INLINE void attend_group(const Head *head, const float *transposed, const float 
     }
 }
 
-/* weights: T rows of `padded` numbers. */
-INLINE void attend_head(const Head *head, const float *bias, int width, float *weights,
-                        float *output)
+/* weights: T rows of `padded` numbers; GROUP rows, where they are not kept. */
+INLINE void attend_head(const Head *head, const float *bias, int width, int are_kept,
+                        float *weights, float *output)
 {
-    float transposed[MOST_WIDTH * MOST_KEYS];
+    float transposed[MOST_WIDTH * MOST_POSITIONS];
     transpose(head->keys, head->stride, head->num_keys, width, head->padded, transposed);
-    int64_t t = 0;
+    int64_t t = 0, row = are_kept ? head->padded : 0;
     for (; t + GROUP <= head->num_queries; t += GROUP)
-        attend_group(head, transposed, bias, t, GROUP, width, weights + t * head->padded,
+        attend_group(head, transposed, bias, t, GROUP, width, weights + t * row,
                      output + t * head->output_stride);
     for (; t < head->num_queries; t++)
-        attend_group(head, transposed, bias, t, 1, width, weights + t * head->padded,
+        attend_group(head, transposed, bias, t, 1, width, weights + t * row,
                      output + t * head->output_stride);
 }
 
@@ -264,9 +296,38 @@ KERNEL attend_few(const float *query, int64_t query_stride, const float *keys,
                          heads * width, num_queries, num_keys, (int)is_causal, padded};
             float *out = output + (b * num_queries * heads + h) * width;
             if (width == 2 * SIXTEEN)
-                attend_head(&head, bias, 2 * SIXTEEN, weights, out);
+                attend_head(&head, bias, 2 * SIXTEEN, 1, weights, out);
             else
-                attend_head(&head, bias, (int)width, weights, out);
+                attend_head(&head, bias, (int)width, 1, weights, out);
+        }
+    }
+}
+
+/* Every position of a sentence attends to all of them, head by head: `attend_few` for sentences of
+   up to 256 positions behind one another, without padding, where nothing is kept for a way back.
+
+   packed: rows of queries, keys and values side by side.
+   begins: where each sentence begins, and where the last one ends. */
+KERNEL attend_sentences(const float *packed, const int64_t *begins, int64_t sentences,
+                        int64_t heads, int64_t width, float *output)
+{
+    float weights[GROUP * MOST_POSITIONS];
+    const float bias[MOST_POSITIONS] = {0};
+    int64_t d_model = heads * width, stride = 3 * d_model;
+    for (int64_t b = 0; b < sentences; b++) {
+        int64_t count = begins[b + 1] - begins[b];
+        int padded = (int)(count + SIXTEEN - 1) / SIXTEEN * SIXTEEN;
+        for (int64_t h = 0; h < heads; h++) {
+            const float *query = packed + begins[b] * stride + h * width;
+            Head head = {query, query + d_model, query + 2 * d_model, stride, stride, d_model,
+                         count, count, 0, padded};
+            float *out = output + begins[b] * d_model + h * width;
+            if (width == 4 * SIXTEEN)
+                attend_head(&head, bias, 4 * SIXTEEN, 0, weights, out);
+            else if (width == 2 * SIXTEEN)
+                attend_head(&head, bias, 2 * SIXTEEN, 0, weights, out);
+            else
+                attend_head(&head, bias, (int)width, 0, weights, out);
         }
     }
 }

@@ -27,6 +27,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         *(c_void_p, c_int64, *[c_void_p] * 2, c_int64, c_void_p),
         *(*[c_int64] * 6, *[c_void_p] * 2),
     ),
+    "attend_sentences": (*[c_void_p] * 2, *[c_int64] * 3, c_void_p),
     "attend_few_backward": (
         *(c_void_p, c_int64, *[c_void_p] * 2, c_int64),
         *(*[c_int64] * 6, *[c_void_p] * 5),
@@ -42,8 +43,9 @@ _INTEGER_SIGNATURES: dict[str, tuple[Any, ...]] = {
 }
 # A kernel fills registers of so many floats.
 SIXTEEN = 16
-# What `attend_few` has room for.
+# What `attend_few` has room for, and `attend_sentences`.
 MOST_KEYS = 64
+MOST_POSITIONS = 256
 MOST_WIDTH = 128
 
 
@@ -260,6 +262,27 @@ def attend_few(
         *(batch, heads, num_queries, num_keys, width, weights, output),
     )
     return output, weights
+
+
+def attend_sentences(
+    packed: Float[Tensor, "R D3"], begins: Int[Tensor, "B1"], longest: int, heads: int
+) -> Float[Tensor, "R D"]:
+    """Every position attends, head by head, to those of its sentence.
+
+    Args:
+        packed: queries, keys and values side by side, in heads as `attend_few` takes them; the
+            sentences behind one another.
+        begins: where each begins, and where the last one ends.
+        longest: how many positions a sentence has at most, `MOST_POSITIONS` or fewer.
+        heads: how many there are.
+    """
+    num_rows, d_model = packed.shape[0], packed.shape[1] // 3
+    width = d_model // heads
+    assert longest <= MOST_POSITIONS and width <= MOST_WIDTH and width % SIXTEEN == 0
+    assert packed.is_contiguous() and begins.dtype == torch.int64 and begins.is_contiguous()
+    output = packed.new_empty(num_rows, d_model)
+    call("attend_sentences", packed, begins, len(begins) - 1, heads, width, output)
+    return output
 
 
 def attend_few_backward(

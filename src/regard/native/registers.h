@@ -59,12 +59,30 @@ INLINE float larger_of(float a, float b) { return a > b ? a : b; }
 
 INLINE Register absolute(Register x) { return (Register)((Integers)x & 0x7fffffff); }
 
-INLINE float sum_of(Register x)
+INLINE Quarter quarter_of(Register x)
 {
     union { Register whole; Half halves[2]; } first = {x};
     union { Half whole; Quarter quarters[2]; } second = {first.halves[0] + first.halves[1]};
-    Quarter four = second.quarters[0] + second.quarters[1];
-    return (four[0] + four[1]) + (four[2] + four[3]);
+    return second.quarters[0] + second.quarters[1];
+}
+
+INLINE float sum_of(Register x)
+{
+    Quarter four = quarter_of(x);
+    return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
+/* The sums of four registers. */
+INLINE Quarter sums_of(const Register x[GROUP])
+{
+    typedef int32_t Order __attribute__((vector_size(16)));
+    Quarter a = quarter_of(x[0]), b = quarter_of(x[1]), c = quarter_of(x[2]), d = quarter_of(x[3]);
+    Quarter ab = __builtin_shuffle(a, b, (Order){0, 4, 1, 5})
+               + __builtin_shuffle(a, b, (Order){2, 6, 3, 7});
+    Quarter cd = __builtin_shuffle(c, d, (Order){0, 4, 1, 5})
+               + __builtin_shuffle(c, d, (Order){2, 6, 3, 7});
+    return __builtin_shuffle(ab, cd, (Order){0, 1, 4, 5})
+         + __builtin_shuffle(ab, cd, (Order){2, 3, 6, 7});
 }
 
 INLINE float largest_of(Register x)
