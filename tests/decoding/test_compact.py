@@ -59,12 +59,14 @@ def rows_of_both(model: Seq2Seq[Any]) -> tuple[Tensor, Tensor]:
     return torch.cat(compact), torch.cat(formula)
 
 
-@pytest.mark.parametrize("way", ["one call", "layer by layer", "without kernels"])
+@pytest.mark.parametrize("way", ["packed", "not packed", "layer by layer", "without kernels"])
 @pytest.mark.parametrize("name", COMPACT)
 def test_every_step_equals_the_model_s(
     name: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("regard.decoding.compact.FEW_ROWS", 99 if way == "one call" else 0)
+    monkeypatch.setattr("regard.decoding.compact.FEW_ROWS", 99 if way == "not packed" else 0)
+    if way != "packed":
+        monkeypatch.setattr("regard.native.kernels.has_float_products", lambda: False)
     if way == "without kernels":
         monkeypatch.setattr("regard.native.kernels._library", lambda: None)
     compact, formula = rows_of_both(tiny_model(name))
@@ -73,13 +75,47 @@ def test_every_step_equals_the_model_s(
 
 @needs_kernels
 @pytest.mark.parametrize("name", ["transformer", "transformer-pre-norm"])
-def test_layers_of_few_rows_are_one_call(name: str) -> None:
+@pytest.mark.parametrize("precision", ["floats", "floats, not packed", "integers"])
+def test_layers_are_one_call(name: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_packed = {
+        "floats": kernels.has_float_products(),
+        "floats, not packed": False,
+        "integers": kernels.has_integer_products(),
+    }[precision]
+    model = tiny_model(name)
+    if precision == "integers":
+        quantise_model(model)
+    if not is_packed:
+        monkeypatch.setattr(kernels, "has_float_products", lambda: False)
     with patch.object(kernels, "call", wraps=kernels.call) as call:
-        log_probs_along_the_way(ModelStepper(tiny_model(name)), CompactState)
+        log_probs_along_the_way(ModelStepper(model), CompactState)
     calls = [each.args[0] for each in call.mock_calls]
-    # Of the steps, the second and third have nine rows.
-    assert calls.count("step_rows") == 3
-    assert calls.count("attend_rows") == 2 * 2 * 2
+    # Of the steps, the second and third have nine rows: more than few.
+    is_few = precision != "integers"
+    assert calls.count("step_rows") == (len(MOVES) if is_packed else 3 * is_few)
+    assert ("attend_rows" in calls) != is_packed
+
+
+@needs_kernels
+@pytest.mark.skipif(not kernels.has_float_products(), reason="the processor has no AVX-512")
+def test_what_is_decoded_does_not_depend_on_its_neighbours_to_the_last_bit() -> None:
+    torch.manual_seed(0)
+    model = Transformer(replace(PRESETS["tiny"], d_model=64), 90, 90).eval()
+    sources = [[5, 6, 7, 3], [8, 3], [9, 10, 11, 12, 13, 14, 15, 3]]
+    width = max(map(len, sources))
+    batch = torch.tensor([source + [0] * (width - len(source)) for source in sources])
+
+    def steps(source: Tensor, tokens: Tensor) -> Tensor:
+        stepper = ModelStepper(model)
+        state = stepper.start(source, source != 0, 10)
+        return torch.stack([stepper.step(state, each) for each in tokens])
+
+    with torch.inference_mode():
+        asked = torch.randint(4, 90, (5, 3))
+        together = steps(batch, asked)
+        for place, source in enumerate(sources):
+            alone = steps(torch.tensor([source]), asked[:, place : place + 1])
+            assert torch.equal(alone[:, 0], together[:, place])
 
 
 @needs_kernels
@@ -174,20 +210,6 @@ def test_every_step_equals_the_model_s_in_integers(name: str) -> None:
     is_equal = (compact - formula).abs().amax(1) < 1e-4
     assert is_equal.float().mean() > 0.9
     torch.testing.assert_close(compact, formula, atol=0.05, rtol=0)
-
-
-@pytest.mark.skipif(
-    not kernels.has_integer_kernels(), reason="the processor has no instructions for integers"
-)
-@pytest.mark.parametrize("name", ["transformer", "transformer-pre-norm"])
-def test_layers_in_integers_are_one_call_for_any_number_of_rows(name: str) -> None:
-    model = tiny_model(name)
-    quantise_model(model)
-    with patch.object(kernels, "call", wraps=kernels.call) as call:
-        log_probs_along_the_way(ModelStepper(model), CompactState)
-    calls = [each.args[0] for each in call.mock_calls]
-    assert calls.count("step_rows") == len(MOVES)
-    assert "attend_rows" not in calls
 
 
 @pytest.mark.parametrize("name", COMPACT)

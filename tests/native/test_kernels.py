@@ -27,8 +27,11 @@ pytestmark = pytest.mark.skipif(
     not kernels.has_kernels(), reason="no compiler was there when the package was installed"
 )
 
+needs_floats = pytest.mark.skipif(
+    not kernels.has_float_products(), reason="the processor has no AVX-512"
+)
 needs_integers = pytest.mark.skipif(
-    not kernels.has_integer_kernels(), reason="the processor has no instructions for integers"
+    not kernels.has_integer_products(), reason="the processor has no instructions for integers"
 )
 Result = TypeVar("Result")
 sizes = st.integers(1, 150)
@@ -144,19 +147,6 @@ def test_a_width_that_is_no_multiple_of_four_is_left_to_pytorch() -> None:
     product = integers(5, 10, 0, has_bias=False)
     assert product.packed() is None
     assert product(numbers(3, 10, seed=1)).shape == (3, 5)
-
-
-@needs_integers
-def test_integer_products_do_not_depend_on_the_threads() -> None:
-    x, product = numbers(5, 300, seed=0), integers(701, 300, 1, has_bias=True)
-    found, threads = [], torch.get_num_threads()
-    for count in (1, 2, 3, 7):
-        torch.set_num_threads(count)
-        try:
-            found.append(product(x))
-        finally:
-            torch.set_num_threads(threads)
-    assert all(torch.equal(each, found[0]) for each in found)
 
 
 @pytest.mark.parametrize("kind", ["floats", "integers"])
@@ -316,13 +306,35 @@ def test_a_single_row(width: int, outputs: int, has_bias: bool, seed: int) -> No
     torch.testing.assert_close(compiled, formula, atol=1e-4, rtol=1e-4)
 
 
-def test_a_product_does_not_depend_on_the_threads() -> None:
+@needs_floats
+@given(rows=sizes, width=st.integers(1, 150), outputs=sizes, has_bias=st.booleans(), seed=seeds)
+def test_products_with_packed_floats(
+    rows: int, width: int, outputs: int, has_bias: bool, seed: int
+) -> None:
+    x, weight = numbers(rows, width, seed=seed), numbers(outputs, width, seed=seed + 1)
+    bias = numbers(outputs, seed=seed + 2) if has_bias else None
+    product = FloatProduct(weight, bias)
+    with patch.object(kernels, "call", wraps=kernels.call) as call:
+        found = product(x)
+    assert "multiply_floats" in [each.args[0] for each in call.mock_calls]
+    torch.testing.assert_close(found, F.linear(x, weight, bias), atol=1e-4, rtol=1e-4)
+    alone = [product(row.unsqueeze(0)) for row in x]
+    assert torch.equal(found, torch.cat(alone))
+
+
+@pytest.mark.parametrize("kind", ["rows", "floats", "integers"])
+def test_a_product_does_not_depend_on_the_threads(kind: str) -> None:
     x, weight = numbers(5, 300, seed=0), numbers(701, 300, seed=1)
+    multiply: dict[str, Callable[[Tensor], Tensor]] = {
+        "rows": lambda x: kernels.multiply_rows(x, weight, None),
+        "floats": FloatProduct(weight, None),
+        "integers": integers(701, 300, 1, has_bias=True),
+    }
     found, threads = [], torch.get_num_threads()
     for count in (1, 2, 3, 7):
         torch.set_num_threads(count)
         try:
-            found.append(kernels.multiply_rows(x, weight, None))
+            found.append(multiply[kind](x))
         finally:
             torch.set_num_threads(threads)
     assert all(torch.equal(each, found[0]) for each in found)

@@ -5,14 +5,20 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from regard.native import kernels
 from regard.nn.int8 import Int8Linear
 from regard.nn.product import FEW_PRODUCTS, FloatProduct, product_of
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("is_packed", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("rows", [1, 3, 16, 700])
-def test_a_product_is_the_layer_for_few_rows_and_for_many(rows: int, bias: bool) -> None:
+def test_a_product_is_the_layer_for_few_rows_and_for_many(
+    rows: int, bias: bool, is_packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_packed:
+        monkeypatch.setattr(kernels, "has_float_products", lambda: False)
     torch.manual_seed(0)
     layer = nn.Linear(96, 130, bias=bias)
     x = torch.randn(rows, 96)
@@ -44,6 +50,7 @@ def test_some_outputs_are_those_of_the_whole(int8: bool) -> None:
 
 @torch.no_grad()
 def test_without_onednn_a_product_is_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "has_float_products", lambda: False)
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     weight, x = torch.randn(300, 300), torch.randn(300, 300)
     product = FloatProduct(weight, None)

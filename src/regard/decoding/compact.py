@@ -2,8 +2,8 @@
 
 Its parameters are gathered once. Queries, keys and values of self-attention are one product, as
 are the keys and values of the memory; matrices are laid out for the processor (`nn.product`);
-no module is called, no hypothesis copied (`attention.slots`). For few rows, and in integers for any
-number, all layers of a step are one call (`native.decoder`).
+no module is called, no hypothesis copied (`attention.slots`); all layers of a step are one call
+(`native.decoder`).
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,6 @@ from regard.attention import (
 from regard.models.transformer import DecoderBlock, Embedder, EncoderBlock, Transformer
 from regard.native import decoder as native
 from regard.native import kernels
-from regard.native.integers import PackedIntegers
 from regard.nn.experts import MixtureOfExperts
 from regard.nn.feed_forward import ACTIVATIONS, FeedForward
 from regard.nn.norm import LayerNorm
@@ -36,7 +35,8 @@ from regard.shapes import Bool, Float, Int, Tensor
 
 Rows = Float[Tensor, "R D"]
 
-# Rows of floats up to which one call for all layers pays, though oneDNN multiplies faster.
+# Rows up to which one call for all layers pays where matrices are not packed for it, and oneDNN
+# multiplies faster.
 FEW_ROWS = 8
 # Steps after which dead slots are looked for.
 DROP_EVERY = 6
@@ -259,12 +259,13 @@ class _DecoderBlock:
         return native.Layer(project, output, query, memory_output, inner, outer, norms)
 
 
-def _matrix(product: Product) -> native.Matrix | PackedIntegers | None:
+def _matrix(product: Product) -> native.AnyMatrix | None:
     """A product as the compiled decoder takes it; None where it does not."""
-    if isinstance(product, Int8Product):
-        return product.packed()
-    assert isinstance(product, FloatProduct)
-    return native.Matrix(product.weight, product.bias) if product.is_for_kernel else None
+    assert isinstance(product, FloatProduct | Int8Product)
+    packed = product.packed()
+    if packed is None and isinstance(product, FloatProduct) and product.is_for_kernel:
+        return native.Matrix(product.weight, product.bias)
+    return packed
 
 
 class Compact:
@@ -316,7 +317,7 @@ class Compact:
         source = Sight(num_source, lengths=state.lengths, blocks=state.blocks)
         if (
             self._native is not None
-            and (len(x) <= FEW_ROWS or isinstance(self.output, Int8Product))
+            and (self._native.is_packed or len(x) <= FEW_ROWS)
             and kernels.can_take(x, state.memory[0].key)
         ):
             self._step_natively(self._native, x, state, own)

@@ -1,4 +1,4 @@
-/* A step of a Transformer's decoder in one call: of few rows in floats, of any number in integers.
+/* A step of a Transformer's decoder in one call.
 
    For a single sentence the products of a step take microseconds each, and so does the way from
    Python to each of them. What runs here is what `decoding.compact` runs, in the same order, where
@@ -9,11 +9,12 @@
 
 /* y = x W' + b, a matrix of outputs times inputs.
 
-   integers: the matrix, where it is one of integers; else NULL, and `weight` and `bias` are there. */
+   One of three is there: packed integers, packed floats, or the floats as they were. */
 typedef struct {
-    const float *weight, *bias;
     int64_t outputs, inputs;
     const IntegerMatrix *integers;
+    const FloatMatrix *floats;
+    const float *weight, *bias;
 } Product;
 
 /* y = (x - mean) / sqrt(variance + epsilon) * weight + bias. */
@@ -59,6 +60,8 @@ static void apply(const Product *product, const Step *step, const Space *space, 
     int64_t rows = step->sentences * step->lanes;
     if (product->integers)
         multiply_integers(x, rows, product->integers, step->threads, space->integers, output);
+    else if (product->floats)
+        multiply_floats(x, rows, product->floats, step->threads, output);
     else
         multiply_rows(x, rows, product->weight, product->bias, product->outputs, product->inputs,
                       step->threads, output);

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.native import kernels
-from regard.native.integers import EXTRA_BYTES, Description, PackedIntegers
+from regard.native.floats import FloatDescription, PackedFloats
+from regard.native.integers import EXTRA_BYTES, IntegerDescription, PackedIntegers
 from regard.shapes import Float, Int, Tensor
 
 FLOAT_BYTES = 4
 
 
 class Matrix(NamedTuple):
-    """A product x Wᵀ + b of floats."""
+    """A product x Wᵀ + b of floats, as they are."""
 
     weight: Float[Tensor, "F D"]
     bias: Float[Tensor, "F"] | None
@@ -33,6 +34,9 @@ class Norm(NamedTuple):
     epsilon: float
 
 
+AnyMatrix = Matrix | PackedFloats | PackedIntegers
+
+
 class Layer(NamedTuple):
     """A layer's matrices, and the norms of its three parts.
 
@@ -46,20 +50,20 @@ class Layer(NamedTuple):
         norms: of self-attention, of attention to the memory, of the feed-forward network.
     """
 
-    project: Matrix | PackedIntegers
-    output: Matrix | PackedIntegers
-    query: Matrix | PackedIntegers
-    memory_output: Matrix | PackedIntegers
-    inner: Matrix | PackedIntegers
-    outer: Matrix | PackedIntegers
+    project: AnyMatrix
+    output: AnyMatrix
+    query: AnyMatrix
+    memory_output: AnyMatrix
+    inner: AnyMatrix
+    outer: AnyMatrix
     norms: tuple[Norm, Norm, Norm]
 
 
 class _Product(Structure):
     _fields_ = (
-        *(("weight", c_void_p), ("bias", c_void_p)),
         *(("outputs", c_int64), ("inputs", c_int64)),
-        ("integers", POINTER(Description)),
+        *(("integers", POINTER(IntegerDescription)), ("floats", POINTER(FloatDescription))),
+        *(("weight", c_void_p), ("bias", c_void_p)),
     )
 
 
@@ -85,6 +89,9 @@ class _Step(Structure):
 class Decoder:
     """The layers of a decoder, to be stepped through together.
 
+    Attributes:
+        is_packed: whether their matrices are, which makes it fast for any number of rows.
+
     Args:
         layers: their weights; all of the same shapes.
         heads: how many there are.
@@ -96,6 +103,7 @@ class Decoder:
         self._blocks = (_Block * len(layers))(*map(_block, layers))
         self._heads = heads
         self._is_pre = is_pre
+        self.is_packed = not any(isinstance(matrix, Matrix) for matrix in layers[0][:-1])
         (shape,) = {layer.inner.shape for layer in layers}
         inner, d_model = shape
         widest = max(shape)
@@ -159,13 +167,16 @@ def _block(layer: Layer) -> _Block:
     return _Block(*products, (_Norm * 3)(*of_norms))
 
 
-def _product(matrix: Matrix | PackedIntegers) -> _Product:
-    if isinstance(matrix, PackedIntegers):
-        return _Product(None, None, *matrix.shape, pointer(matrix.description))
+def _product(matrix: AnyMatrix) -> _Product:
+    match matrix:
+        case PackedIntegers():
+            return _Product(*matrix.shape, pointer(matrix.description), None, None, None)
+        case PackedFloats():
+            return _Product(*matrix.shape, None, pointer(matrix.description), None, None)
     weight, bias = matrix
     assert weight.is_contiguous() and weight.dtype == torch.float32
     assert bias is None or (bias.is_contiguous() and bias.dtype == torch.float32)
-    return _Product(_address(weight), _address(bias), *matrix.shape, None)
+    return _Product(*matrix.shape, None, None, _address(weight), _address(bias))
 
 
 def _address(tensor: Tensor | None) -> int | None:

@@ -14,12 +14,12 @@ QUAD = 4
 EXTRA_BYTES = 8
 
 
-def can_pack(weight: Int8[Tensor, "F D"]) -> bool:
+def can_pack_integers(weight: Int8[Tensor, "F D"]) -> bool:
     """Whether there are kernels for a matrix of this width."""
-    return kernels.has_integer_kernels() and weight.shape[1] % QUAD == 0 and weight.is_cpu
+    return kernels.has_integer_products() and weight.shape[1] % QUAD == 0 and weight.is_cpu
 
 
-class Description(Structure):
+class IntegerDescription(Structure):
     """`IntegerMatrix` of kernels.h."""
 
     _fields_ = (
@@ -98,10 +98,10 @@ class PackedIntegers:
         kernels.call("multiply_own_integers", x, len(places), lanes, *lists, space, product)
         return product
 
-    def _described(self, num_outputs: int) -> Description:
+    def _described(self, num_outputs: int) -> IntegerDescription:
         bias = None if self._bias is None else self._bias.data_ptr()
         addresses = self._packed.data_ptr(), self._scale.data_ptr(), bias
-        return Description(*addresses, num_outputs, self.shape[1])
+        return IntegerDescription(*addresses, num_outputs, self.shape[1])
 
 
 def _space(rows: int, inputs: int) -> Tensor:

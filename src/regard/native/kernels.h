@@ -5,6 +5,12 @@
 
 #include <stdint.h>
 
+/* A matrix packed by `pack_floats`; without a bias, that is NULL. */
+typedef struct {
+    const float *packed, *bias;
+    int64_t outputs, inputs;
+} FloatMatrix;
+
 /* A matrix of 8-bit integers, packed by `pack_integers`, with a scale for every output. */
 typedef struct {
     const uint8_t *packed;
@@ -14,6 +20,9 @@ typedef struct {
 
 void multiply_rows(const float *x, int64_t rows, const float *weight, const float *bias,
                    int64_t outputs, int64_t width, int64_t threads, float *output);
+
+void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, int64_t threads,
+                     float *output);
 
 void quantise_rows(const float *x, int64_t rows, int64_t width, float largest, float smallest,
                    int8_t *values, float *scale);

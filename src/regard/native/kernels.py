@@ -33,10 +33,13 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         *(*[c_int64] * 6, *[c_void_p] * 5),
     ),
     "step_rows": (c_void_p, *[c_int64] * 4, *[c_void_p] * 3),
+    "can_multiply_floats": (c_void_p,),
     "can_multiply_integers": (c_void_p,),
 }
-# Those of integers, which not every library has.
-_INTEGER_SIGNATURES: dict[str, tuple[Any, ...]] = {
+# Products with packed matrices, which not every library has.
+_PACKED_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "pack_floats": (c_void_p, *[c_int64] * 2, c_void_p),
+    "multiply_floats": (c_void_p, c_int64, c_void_p, c_int64, c_void_p),
     "pack_integers": (*[c_void_p] * 2, *[c_int64] * 2, c_void_p),
     "multiply_integers": (c_void_p, c_int64, c_void_p, c_int64, *[c_void_p] * 2),
     "multiply_own_integers": (c_void_p, *[c_int64] * 2, *[c_void_p] * 5),
@@ -60,7 +63,7 @@ def _library() -> dict[str, Any] | None:
     except OSError:  # made on another machine, or without what it needs
         return None
     kernels = {}
-    for name, signature in (_SIGNATURES | _INTEGER_SIGNATURES).items():
+    for name, signature in (_SIGNATURES | _PACKED_SIGNATURES).items():
         kernel = getattr(library, name, None)
         if kernel is not None:
             kernel.argtypes, kernel.restype = signature, None
@@ -75,15 +78,20 @@ def has_kernels() -> bool:
     return _library() is not None and not is_plain()
 
 
-def has_integer_kernels() -> bool:
-    """Whether products of integers are among them, and the processor is made for these."""
-    return has_kernels() and _can_multiply_integers()
+def has_float_products() -> bool:
+    """Whether products with packed floats are among them, and the processor is made for these."""
+    return has_kernels() and _answer("can_multiply_floats")
+
+
+def has_integer_products() -> bool:
+    """The same for integers."""
+    return has_kernels() and _answer("can_multiply_integers")
 
 
 @cache
-def _can_multiply_integers() -> bool:
+def _answer(question: str) -> bool:
     answer = c_int64()
-    call("can_multiply_integers", byref(answer))
+    call(question, byref(answer))
     return bool(answer.value)
 
 

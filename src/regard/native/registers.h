@@ -47,6 +47,11 @@ INLINE Register load_some(const float *x, int64_t count, float others)
     return load(loaded);
 }
 
+INLINE void store_some(float *x, Register numbers, int64_t count)
+{
+    memcpy(x, &numbers, count * sizeof *x);
+}
+
 /* `yes` where a comparison was true, `no` elsewhere. */
 INLINE Register choose(Integers is_true, Register yes, Register no)
 {

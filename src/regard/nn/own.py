@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from regard.native import kernels
-from regard.native.integers import PANEL, PackedIntegers, can_pack
+from regard.native.integers import PANEL, PackedIntegers, can_pack_integers
 from regard.nn.product import FloatProduct, Int8Product, Product
 from regard.shapes import Float, Int, Tensor
 
@@ -26,7 +26,7 @@ def own_product(product: Product, own: Int[Tensor, "A f"], counts: Int[Tensor, "
         own: lists of outputs, filled up to one length, a multiple of `WHOLE`.
         counts: how many entries of each list count.
     """
-    if isinstance(product, Int8Product) and can_pack(product.weight):
+    if isinstance(product, Int8Product) and can_pack_integers(product.weight):
         packed = PackedIntegers(product.weight, product.scale, product.bias, own.flatten())
         return lambda x, places: packed.own(x, places, counts)
     if isinstance(product, FloatProduct) and product.is_for_kernel and kernels.has_kernels():

@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from regard.native import kernels
-from regard.native.integers import PackedIntegers, can_pack
+from regard.native.floats import PackedFloats, can_pack_floats
+from regard.native.integers import PackedIntegers, can_pack_integers
 from regard.nn.int8 import Int8Linear, int8_product
 from regard.shapes import Float, Int, Int8, Tensor
 
@@ -39,45 +40,58 @@ class Product(ABC):
 class FloatProduct(Product):
     """Equals `F.linear`, from a matrix laid out as the processor reads it.
 
-    Many rows are multiplied by oneDNN with a matrix that it has packed itself; a single row by a
-    compiled kernel, or, where there is none and there are more outputs than inputs, with a
-    transposed matrix, which is read from memory in long runs. Each is a copy, made at the first
-    call that wants it. What is chosen depends on the sizes alone.
+    Where the processor has AVX-512 a compiled kernel multiplies. Elsewhere many rows are
+    multiplied by oneDNN with a matrix that it has packed itself; a single row by a kernel for
+    that, or, where there is none and there are more outputs than inputs, with a transposed
+    matrix, which is read from memory in long runs. Each layout is a copy, made at the first call
+    that wants it. What is chosen depends on the sizes alone.
     """
 
     def __init__(self, weight: Float[Tensor, "F D"], bias: Float[Tensor, "F"] | None) -> None:
         self.weight = weight
         self.bias = bias
-        self._packed: Tensor | None = None
+        self._packed: PackedFloats | None = None
+        self._reordered: Tensor | None = None
         self._transposed: Tensor | None = None
         is_simple = weight.dtype == torch.float32 and weight.is_cpu
-        self._can_pack = is_simple and torch.backends.mkldnn.is_available()
+        self._can_reorder = is_simple and torch.backends.mkldnn.is_available()
         self.is_for_kernel = is_simple and weight.is_contiguous()
 
     def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
         num_outputs, num_inputs = self.weight.shape
         num_rows = x.shape[0]
+        if kernels.can_take(x) and (packed := self.packed()) is not None:
+            return packed(x)
         if num_rows == 1 and self.is_for_kernel and kernels.can_take(x):
             return kernels.multiply_rows(x, self.weight, self.bias)
         if num_rows == 1 and num_outputs > num_inputs:
             if self._transposed is None:
                 self._transposed = self.weight.t().contiguous()
             return F.linear(x, self._transposed.t(), self.bias)
-        if not self._can_pack or num_rows * num_outputs * num_inputs < FEW_PRODUCTS:
+        if not self._can_reorder or num_rows * num_outputs * num_inputs < FEW_PRODUCTS:
             return F.linear(x, self.weight, self.bias)
-        if self._packed is None:
-            self.prepare()
+        if self._reordered is None:
+            self._reorder()
         product: Tensor = torch.ops.mkldnn._linear_pointwise(
-            x, self._packed, self.bias, "none", [], ""
+            x, self._reordered, self.bias, "none", [], ""
         )
         return product
 
+    def packed(self) -> PackedFloats | None:
+        """The matrix as the kernels want it, made if there is none; None without such kernels."""
+        if self._packed is None and can_pack_floats(self.weight):
+            self._packed = PackedFloats(self.weight, self.bias)
+        return self._packed
+
     def prepare(self) -> None:
-        if self._can_pack:
-            self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, TYPICAL_ROWS)
+        if self.packed() is None and self._can_reorder:
+            self._reorder()
 
     def outputs(self, chosen: Int[Tensor, "f"]) -> "FloatProduct":
         return FloatProduct(self.weight[chosen], None if self.bias is None else self.bias[chosen])
+
+    def _reorder(self) -> None:
+        self._reordered = torch.ops.mkldnn._reorder_linear_weight(self.weight, TYPICAL_ROWS)
 
 
 @final
@@ -102,7 +116,7 @@ class Int8Product(Product):
 
     def packed(self) -> PackedIntegers | None:
         """The matrix as the kernels want it, made if there is none; None without such kernels."""
-        if self._packed is None and can_pack(self.weight):
+        if self._packed is None and can_pack_integers(self.weight):
             self._packed = PackedIntegers(self.weight, self.scale, self.bias)
         return self._packed
 

@@ -1,0 +1,102 @@
+/* Products of rows with a matrix that stays, where the processor has 32 registers of sixteen floats
+   (AVX-512); elsewhere oneDNN does it.
+
+   The matrix is packed: sixteen outputs stand together in a panel, input by input. Every output is
+   summed from the first input to the last, whatever stands beside it: a row's product does not
+   depend on the rows around it, to the last bit. */
+
+#include "registers.h"
+#include "kernels.h"
+
+#if !(defined(__x86_64__) && defined(__GNUC__))
+void can_multiply_floats(int64_t *answer) { *answer = 0; }
+#else
+#define AVX512 __attribute__((target("avx512f")))
+/* Rows and panels whose sums are kept in registers together. */
+#define ROWS 8
+#define PANELS 3
+/* So that they are. */
+#define UNROLLED _Pragma("GCC unroll 8")
+/* Multiplications from which a second thread is worth waking. */
+#define WORTH_A_THREAD (1 << 14)
+
+void can_multiply_floats(int64_t *answer) { *answer = __builtin_cpu_supports("avx512f"); }
+
+/* packed[panel, input, output] = weight[output, input]; what fills the last panel up is zero. */
+void pack_floats(const float *weight, int64_t outputs, int64_t inputs, float *packed)
+{
+    for (int64_t first = 0; first < outputs; first += SIXTEEN)
+        for (int64_t i = 0; i < inputs; i++)
+            for (int64_t f = first; f < first + SIXTEEN; f++)
+                *packed++ = f < outputs ? weight[f * inputs + i] : 0;
+}
+
+/* Some rows times some panels. */
+INLINE AVX512 void multiply_tile(const float *x, const FloatMatrix *matrix, int64_t panel, int rows,
+                                 int panels, float *output)
+{
+    int64_t depth = matrix->inputs;
+    const float *packed = matrix->packed + panel * SIXTEEN * depth;
+    Register sums[ROWS][PANELS];
+    UNROLLED for (int r = 0; r < rows; r++)
+        UNROLLED for (int p = 0; p < panels; p++)
+            sums[r][p] = (Register){0};
+    for (int64_t i = 0; i < depth; i++) {
+        Register weights[PANELS];
+        UNROLLED for (int p = 0; p < panels; p++)
+            weights[p] = load(packed + (p * depth + i) * SIXTEEN);
+        UNROLLED for (int r = 0; r < rows; r++)
+            UNROLLED for (int p = 0; p < panels; p++)
+                sums[r][p] += x[r * depth + i] * weights[p];
+    }
+    UNROLLED for (int p = 0; p < panels; p++) {
+        int64_t f = (panel + p) * SIXTEEN, left = matrix->outputs - f;
+        int64_t count = left < SIXTEEN ? left : SIXTEEN;
+        Register bias = matrix->bias ? load_some(matrix->bias + f, count, 0) : (Register){0};
+        UNROLLED for (int r = 0; r < rows; r++) {
+            float *out = output + r * matrix->outputs + f;
+            if (count == SIXTEEN)
+                store(out, sums[r][p] + bias);
+            else
+                store_some(out, sums[r][p] + bias, count);
+        }
+    }
+}
+
+/* All rows times some panels, which stay in the cache meanwhile. */
+INLINE AVX512 void multiply_panels(const float *x, int64_t rows, const FloatMatrix *matrix,
+                                   int64_t panel, int panels, float *output)
+{
+    int64_t depth = matrix->inputs, outputs = matrix->outputs, r = 0;
+    for (; r + ROWS <= rows; r += ROWS)
+        multiply_tile(x + r * depth, matrix, panel, ROWS, panels, output + r * outputs);
+    for (; r + 4 <= rows; r += 4)
+        multiply_tile(x + r * depth, matrix, panel, 4, panels, output + r * outputs);
+    for (; r < rows; r++)
+        multiply_tile(x + r * depth, matrix, panel, 1, panels, output + r * outputs);
+}
+
+/* All rows times the panels from the `first` to before the `last`. */
+static AVX512 void multiply_part(const float *x, int64_t rows, const FloatMatrix *matrix,
+                                 int64_t first, int64_t last, float *output)
+{
+    int64_t panel = first;
+    for (; panel + PANELS <= last; panel += PANELS)
+        multiply_panels(x, rows, matrix, panel, PANELS, output);
+    for (; panel < last; panel++)
+        multiply_panels(x, rows, matrix, panel, 1, output);
+}
+
+/* output = x W' + bias. */
+void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, int64_t threads,
+                     float *output)
+{
+    int64_t panels = (matrix->outputs + SIXTEEN - 1) / SIXTEEN;
+    if (matrix->outputs * matrix->inputs < WORTH_A_THREAD)
+        threads = 1;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t part = 0; part < threads; part++)
+        multiply_part(x, rows, matrix, part * panels / threads, (part + 1) * panels / threads,
+                      output);
+}
+#endif
