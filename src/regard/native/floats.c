@@ -1,5 +1,6 @@
-/* Products of rows with a matrix that stays, where the processor has 32 registers of sixteen floats
-   (AVX-512); elsewhere oneDNN does it.
+/* Products of rows with a matrix that stays, for processors with AVX-512.
+
+   It has 32 registers of sixteen floats; where there are fewer, oneDNN does it.
 
    The matrix is packed: sixteen outputs stand together in a panel, input by input. Every output is
    summed from the first input to the last, whatever stands beside it: a row's product does not

@@ -1,5 +1,6 @@
-/* Products of floats with a matrix of 8-bit integers, where the processor multiplies integers four
-   at a time and adds them up (AVX512-VNNI); elsewhere PyTorch does it.
+/* Products of rows with a matrix of 8-bit integers, for processors with AVX512-VNNI.
+
+   It multiplies integers four at a time and adds them up; elsewhere PyTorch does it.
 
    The instruction multiplies unsigned by signed numbers. So the matrix is kept with 128 added to
    each of its integers, and 128 times the sum of a row of x is taken away again from that row's
