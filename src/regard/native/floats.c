@@ -12,6 +12,8 @@
 #if !(defined(__x86_64__) && defined(__GNUC__))
 void can_multiply_floats(int64_t *answer) { *answer = 0; }
 #else
+#include <immintrin.h>
+
 #define AVX512 __attribute__((target("avx512f")))
 /* Rows and panels whose sums are kept in registers together. */
 #define ROWS 8
@@ -38,29 +40,28 @@ INLINE AVX512 void multiply_tile(const float *x, const FloatMatrix *matrix, int6
 {
     int64_t depth = matrix->inputs;
     const float *packed = matrix->packed + panel * SIXTEEN * depth;
-    Register sums[ROWS][PANELS];
+    __m512 sums[ROWS][PANELS];
     UNROLLED for (int r = 0; r < rows; r++)
         UNROLLED for (int p = 0; p < panels; p++)
-            sums[r][p] = (Register){0};
+            sums[r][p] = _mm512_setzero_ps();
     for (int64_t i = 0; i < depth; i++) {
-        Register weights[PANELS];
+        __m512 weights[PANELS];
         UNROLLED for (int p = 0; p < panels; p++)
-            weights[p] = load(packed + (p * depth + i) * SIXTEEN);
-        UNROLLED for (int r = 0; r < rows; r++)
+            weights[p] = _mm512_loadu_ps(packed + (p * depth + i) * SIXTEEN);
+        UNROLLED for (int r = 0; r < rows; r++) {
+            __m512 number = _mm512_set1_ps(x[r * depth + i]);
             UNROLLED for (int p = 0; p < panels; p++)
-                sums[r][p] += x[r * depth + i] * weights[p];
+                sums[r][p] = _mm512_fmadd_ps(number, weights[p], sums[r][p]);
+        }
     }
     UNROLLED for (int p = 0; p < panels; p++) {
         int64_t f = (panel + p) * SIXTEEN, left = matrix->outputs - f;
-        int64_t count = left < SIXTEEN ? left : SIXTEEN;
-        Register bias = matrix->bias ? load_some(matrix->bias + f, count, 0) : (Register){0};
-        UNROLLED for (int r = 0; r < rows; r++) {
-            float *out = output + r * matrix->outputs + f;
-            if (count == SIXTEEN)
-                store(out, sums[r][p] + bias);
-            else
-                store_some(out, sums[r][p] + bias, count);
-        }
+        __mmask16 there = left < SIXTEEN ? (__mmask16)((1 << left) - 1) : (__mmask16)0xffff;
+        __m512 bias = matrix->bias ? _mm512_maskz_loadu_ps(there, matrix->bias + f)
+                                   : _mm512_setzero_ps();
+        UNROLLED for (int r = 0; r < rows; r++)
+            _mm512_mask_storeu_ps(output + r * matrix->outputs + f, there,
+                                  _mm512_add_ps(sums[r][p], bias));
     }
 }
 

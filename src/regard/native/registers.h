@@ -47,11 +47,6 @@ INLINE Register load_some(const float *x, int64_t count, float others)
     return load(loaded);
 }
 
-INLINE void store_some(float *x, Register numbers, int64_t count)
-{
-    memcpy(x, &numbers, count * sizeof *x);
-}
-
 /* `yes` where a comparison was true, `no` elsewhere. */
 INLINE Register choose(Integers is_true, Register yes, Register no)
 {
@@ -77,17 +72,21 @@ INLINE float sum_of(Register x)
     return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
+/* Four numbers out of eight: those of a are 0 to 3, those of b 4 to 7. */
+#ifdef __clang__
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+typedef int32_t Places __attribute__((vector_size(16)));
+#define PICK(a, b, ...) __builtin_shuffle(a, b, (Places){__VA_ARGS__})
+#endif
+
 /* The sums of four registers. */
 INLINE Quarter sums_of(const Register x[GROUP])
 {
-    typedef int32_t Order __attribute__((vector_size(16)));
     Quarter a = quarter_of(x[0]), b = quarter_of(x[1]), c = quarter_of(x[2]), d = quarter_of(x[3]);
-    Quarter ab = __builtin_shuffle(a, b, (Order){0, 4, 1, 5})
-               + __builtin_shuffle(a, b, (Order){2, 6, 3, 7});
-    Quarter cd = __builtin_shuffle(c, d, (Order){0, 4, 1, 5})
-               + __builtin_shuffle(c, d, (Order){2, 6, 3, 7});
-    return __builtin_shuffle(ab, cd, (Order){0, 1, 4, 5})
-         + __builtin_shuffle(ab, cd, (Order){2, 3, 6, 7});
+    Quarter ab = PICK(a, b, 0, 4, 1, 5) + PICK(a, b, 2, 6, 3, 7);
+    Quarter cd = PICK(c, d, 0, 4, 1, 5) + PICK(c, d, 2, 6, 3, 7);
+    return PICK(ab, cd, 0, 1, 4, 5) + PICK(ab, cd, 2, 3, 6, 7);
 }
 
 INLINE float largest_of(Register x)
