@@ -187,6 +187,30 @@ def test_a_model_is_decoded_under_autocast() -> None:
         torch.testing.assert_close(one.float(), other, atol=0.2, rtol=0)
 
 
+def test_a_source_longer_than_the_kernel_takes_is_read() -> None:
+    torch.manual_seed(0)
+    model = Transformer(replace(PRESETS["tiny"], d_model=64), 90, 90).eval()
+    long = torch.randint(4, 90, (2, kernels.MOST_POSITIONS + 1))
+    long[1, 9:] = 0
+    found = []
+    for context in (nullcontext(), plain()):
+        with context, torch.inference_mode():
+            stepper = ModelStepper(model)
+            state = stepper.start(long, long != 0, 10)
+            found.append(stepper.step(state, torch.full((2,), BOS)))
+    torch.testing.assert_close(*found, atol=1e-4, rtol=1e-4)
+
+
+def test_what_is_over_does_not_stay_for_ever() -> None:
+    source = torch.randint(4, 12, (8, 5))
+    stepper = ModelStepper(tiny_model("transformer"))
+    with torch.inference_mode():
+        state = stepper.start(source, source > 0, 10)
+        stepper.step(state, torch.full((8,), BOS))
+        stepper.reorder(state, torch.arange(2).unsqueeze(1))
+    assert len(state.memory[0].key) == 2
+
+
 @pytest.mark.parametrize("sentences", [1, 2])
 def test_a_source_of_one_piece_is_read(sentences: int) -> None:
     model = tiny_model("transformer")

@@ -167,6 +167,21 @@ def test_a_sentence_that_nobody_waits_for_ends_and_changes_no_other(
     assert {hypothesis.tokens for hypothesis in found[1]} == {(4, 4)}
 
 
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_sentence_without_a_prefix_can_be_given_up(beam: int) -> None:
+    stepper = TableStepper(random_table(3, sharpness=0.3))
+    asked = request([[4], [5]], 9, [(), ()])
+    calls = {0: 0, 1: 0}
+
+    def is_wanted(number: int) -> bool:
+        calls[number] += 1
+        return number != 1 or calls[1] < 3
+
+    config = DecodingConfig(beam=beam)
+    _, found = decode_batch(stepper, replace(asked, is_wanted=is_wanted), SPECIALS, config)
+    assert max(len(hypothesis.tokens) for hypothesis in found) <= 2
+
+
 def test_a_batch_that_nobody_waits_for_is_not_begun() -> None:
     config = DecodingConfig(batch_tokens=6)
     sources = [[4] * 5, [5] * 4, [4]]

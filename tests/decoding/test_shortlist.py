@@ -71,6 +71,15 @@ def test_a_shortlist_of_everything_changes_nothing(stepper: Stepper, method: str
         assert [h.score for h in one] == pytest.approx([h.score for h in other], abs=1e-4)
 
 
+@pytest.mark.parametrize("name", ["transformer", "luong"])
+def test_a_shortlist_serves_under_autocast(name: str) -> None:
+    stepper = ModelStepper(tiny_model(name, sharpness=3.0))
+    request = asked(SOURCES, [0, 1, 2, 3])
+    with torch.autocast("cpu", torch.bfloat16):
+        found = decode_narrowly(stepper, request, SPECIALS, BEAM, shortlist())
+    assert all(hypotheses for hypotheses in found)
+
+
 @pytest.mark.parametrize("config", METHODS.values(), ids=METHODS)
 def test_a_sentence_does_not_depend_on_its_neighbours(
     stepper: Stepper, config: DecodingConfig

@@ -1,6 +1,9 @@
 """The compiled kernels equal the lines of PyTorch beside them."""
 
+import shutil
+import subprocess
 from collections.abc import Callable
+from ctypes import byref, c_int64
 from ctypes.util import find_library
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +15,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.attention import MultiHead, Sight, attend_rows
+from regard.attention import MultiHead, Sight, attend, attend_rows
 from regard.attention.few import can_attend_to_few
 from regard.decoding.top import best_continuations
 from regard.errors import RegardError
@@ -180,6 +183,19 @@ def test_outputs_that_each_sentence_has_to_itself(
         assert (found[count:] == -torch.inf).all()
 
 
+@pytest.mark.parametrize("kind", ["floats", "integers"])
+def test_own_outputs_of_rows_in_another_precision_are_left_to_pytorch(kind: str) -> None:
+    product: Product = integers(60, 12, 0, has_bias=False)
+    if kind == "floats":
+        product = FloatProduct(numbers(60, 12, seed=0), None)
+    own, counts = torch.arange(32).view(2, 16), torch.tensor([16, 9])
+    multiply = own_product(product, own, counts)
+    x, places = numbers(4, 12, seed=1), torch.tensor([0, 1])
+    with torch.autocast("cpu", torch.bfloat16):
+        found = multiply(x.bfloat16(), places)
+    torch.testing.assert_close(found.float(), multiply(x, places), atol=0.1, rtol=0.1)
+
+
 @given(
     batch=st.integers(1, 4),
     lanes=st.integers(1, 4),
@@ -255,6 +271,21 @@ def test_attention_to_few_keys_and_its_gradients(
         formula = output_and_gradients()
     for one, other in zip(compiled, formula, strict=True):
         torch.testing.assert_close(one, other, atol=2e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("width", [16, 32, 48, 64, 128])
+@pytest.mark.parametrize("lengths", [(1, 16, 17), (65, 2, 33), (256, 255, 5)])
+def test_sentences_behind_one_another_attend_each_to_itself(
+    lengths: tuple[int, ...], width: int
+) -> None:
+    heads = 2
+    packed = numbers(sum(lengths), 3 * heads * width, seed=width) * 2
+    begins = torch.tensor([0, *lengths]).cumsum(0)
+    found = kernels.attend_sentences(packed, begins, max(lengths), heads)
+    for one, other in zip(packed.split(lengths), found.split(lengths), strict=True):
+        query, keys, values = one.view(len(one), 3, heads, width).permute(1, 2, 0, 3)
+        formula = attend(query, keys, values).output.transpose(0, 1).reshape(other.shape)
+        torch.testing.assert_close(other, formula, atol=1e-4, rtol=1e-3)
 
 
 def test_a_query_that_sees_nothing_gets_nothing() -> None:
@@ -338,6 +369,20 @@ def test_a_product_does_not_depend_on_the_threads(kind: str) -> None:
         finally:
             torch.set_num_threads(threads)
     assert all(torch.equal(each, found[0]) for each in found)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler")
+def test_other_processors_have_all_kernels_but_packed_products(tmp_path: Path) -> None:
+    sources = Path(kernels.__file__).parent.glob("*.c")
+    library = tmp_path / "portable.so"
+    command = ["cc", "-shared", "-fPIC", "-std=gnu11", "-w", "-DREGARD_PORTABLE", *sources, "-lm"]
+    subprocess.run([*command, "-o", library], check=True)
+    with patch.object(kernels, "find_spec", lambda _: Mock(origin=str(library))):
+        found = kernels._library.__wrapped__()
+    assert found is not None and set(found) >= set(kernels._SIGNATURES)
+    answer = c_int64(7)
+    found["can_multiply_floats"](byref(answer))
+    assert answer.value == 0
 
 
 def test_a_library_that_cannot_be_loaded_is_none(tmp_path: Path) -> None:

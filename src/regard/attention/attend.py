@@ -85,7 +85,7 @@ def attend_in_batches(
     query: Float[Tensor, "G T K"],
     keys: Float[Tensor, "G S K"],
     values: Float[Tensor, "G S Kv"],
-    bias: Float[Tensor, "G T S"] | None,
+    bias: Float[Tensor, "G #T S"] | None,
 ) -> Float[Tensor, "G T Kv"]:
     """Equals `attend` with the scaled inner product, for many small problems side by side.
 
@@ -97,6 +97,7 @@ def attend_in_batches(
         keys: what each place offers to be found by.
         values: what each place gives.
         bias: 0 where a query may attend to a key, −∞ where not; every query has one key at least.
+            One row serves all queries.
     """
     scale = query.shape[-1] ** -0.5
     scores = torch.baddbmm(

@@ -159,8 +159,8 @@ class _SelfAttention(_Attention):
         query, key, value = self.split(sources.pad(packed), batch, 3).flatten(1, 2)
         bias = sources.bias
         if bias is not None:
-            shape = batch, self.heads, width, width
-            bias = bias.to(x.dtype).expand(shape).reshape(-1, width, width)
+            shape = batch, self.heads, 1, width
+            bias = bias.to(x.dtype).expand(shape).reshape(-1, 1, width)
         found = attend_in_batches(query, key, value, bias)  # G S K
         heads = found.view(batch, self.heads, *found.shape[1:]).transpose(1, 2)
         return self.output(sources.unpad(heads.reshape(batch * width, -1)))
@@ -338,8 +338,10 @@ class Compact:
             state.blocks = sentences if state.blocks is None else state.blocks[sentences]
             if state.lengths is not None:
                 state.lengths = state.lengths[sentences]
-            # Without kernels every step would copy what it looks at.
-            if not kernels.has_kernels():
+            # Without kernels every step would copy what it looks at; and what is over is not to
+            # take more room than what goes on.
+            stored = state.memory[0].key
+            if not kernels.can_take(stored) or 2 * len(sentences) <= len(stored):
                 self._close_up(state)
         if state.length % DROP_EVERY == 0:
             kept = state.ancestry.drop_dead()

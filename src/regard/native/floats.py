@@ -48,7 +48,7 @@ class PackedFloats:
         """The product x Wᵀ + b; a row's does not depend on the others, to the last bit."""
         x = x.contiguous()
         num_outputs, num_inputs = self.shape
-        assert x.shape[1] == num_inputs
+        assert x.dtype == torch.float32 and x.shape[1] == num_inputs
         product = x.new_empty(len(x), num_outputs)
         matrix, threads = byref(self.description), torch.get_num_threads()
         kernels.call("multiply_floats", x, len(x), matrix, threads, product)

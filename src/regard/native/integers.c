@@ -11,8 +11,15 @@
 #include "registers.h"
 #include "kernels.h"
 
-#if !(defined(__x86_64__) && defined(__GNUC__))
+#if !HAS_X86
 void can_multiply_integers(int64_t *answer) { *answer = 0; }
+
+/* Never called then. */
+void multiply_integers(const float *x, int64_t rows, const IntegerMatrix *matrix, int64_t threads,
+                       void *space, float *output)
+{
+    (void)x, (void)rows, (void)matrix, (void)threads, (void)space, (void)output;
+}
 #else
 #include <immintrin.h>
 

@@ -66,7 +66,7 @@ class PackedIntegers:
     def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
         """The product x Wᵀ + b of `nn.int8.int8_product`, which turns rows into integers."""
         x = x.contiguous()
-        assert x.shape[1] == self.shape[1]
+        assert x.dtype == torch.float32 and x.shape[1] == self.shape[1]
         product = x.new_empty(len(x), self.shape[0])
         space = _space(len(x), self.shape[1])
         threads = torch.get_num_threads()
@@ -89,7 +89,7 @@ class PackedIntegers:
         x = x.contiguous()
         size, rest = divmod(self.shape[0], len(counts))
         assert rest == 0 and size % PANEL == 0 and x.shape[1] == self.shape[1]
-        assert places.dtype == counts.dtype == torch.int64
+        assert x.dtype == torch.float32 and places.dtype == counts.dtype == torch.int64
         product = x.new_empty(len(x), size)
         lanes = len(x) // len(places)
         space = _space(lanes, self.shape[1])

@@ -5,6 +5,13 @@
 
 #include <stdint.h>
 
+/* Whether there may be instructions of x86 to choose among when the library is loaded. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(REGARD_PORTABLE)
+#define HAS_X86 1
+#else
+#define HAS_X86 0
+#endif
+
 /* A matrix packed by `pack_floats`; without a bias, that is NULL. */
 typedef struct {
     const float *packed, *bias;

@@ -153,6 +153,7 @@ def multiply_own_rows(
         counts: how many outputs of a list count; the others are −∞.
     """
     x = x.contiguous()
+    assert x.dtype == weight.dtype == torch.float32
     assert weight.is_contiguous() and x.shape[1] == weight.shape[1]
     assert own.dtype == places.dtype == counts.dtype == torch.int64
     assert own.is_contiguous() and counts.shape == own.shape[:1]

@@ -1,6 +1,7 @@
 """Products for outputs that each sentence of a batch has to itself."""
 
 from collections.abc import Callable
+from functools import cache
 
 import torch
 
@@ -26,13 +27,31 @@ def own_product(product: Product, own: Int[Tensor, "A f"], counts: Int[Tensor, "
         own: lists of outputs, filled up to one length, a multiple of `WHOLE`.
         counts: how many entries of each list count.
     """
+    by_kernel = _by_kernel(product, own, counts)
+    if by_kernel is None:
+        return _of_all(product, own, counts)
+
+    @cache
+    def otherwise() -> OwnProduct:
+        return _of_all(product, own, counts)
+
+    def multiply(x: Float[Tensor, "R D"], places: Int[Tensor, "B"]) -> Float[Tensor, "R f"]:
+        return (by_kernel if kernels.can_take(x) else otherwise())(x, places)
+
+    return multiply
+
+
+def _by_kernel(
+    product: Product, own: Int[Tensor, "A f"], counts: Int[Tensor, "A"]
+) -> OwnProduct | None:
+    """By a compiled kernel, for rows that it can take; None where there is none."""
     if isinstance(product, Int8Product) and can_pack_integers(product.weight):
         packed = PackedIntegers(product.weight, product.scale, product.bias, own.flatten())
         return lambda x, places: packed.own(x, places, counts)
     if isinstance(product, FloatProduct) and product.is_for_kernel and kernels.has_kernels():
         weight, bias = product.weight, product.bias
         return lambda x, places: kernels.multiply_own_rows(x, weight, bias, own, places, counts)
-    return _of_all(product, own, counts)
+    return None
 
 
 def _of_all(product: Product, own: Int[Tensor, "A f"], counts: Int[Tensor, "A"]) -> OwnProduct:
