@@ -373,10 +373,10 @@ def test_a_product_does_not_depend_on_the_threads(kind: str) -> None:
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler")
 def test_other_processors_have_all_kernels_but_packed_products(tmp_path: Path) -> None:
-    sources = Path(kernels.__file__).parent.glob("*.c")
+    sources = map(str, Path(kernels.__file__).parent.glob("*.c"))
     library = tmp_path / "portable.so"
     command = ["cc", "-shared", "-fPIC", "-std=gnu11", "-w", "-DREGARD_PORTABLE", *sources, "-lm"]
-    subprocess.run([*command, "-o", library], check=True)
+    subprocess.run([*command, "-o", str(library)], check=True)
     with patch.object(kernels, "find_spec", lambda _: Mock(origin=str(library))):
         found = kernels._library.__wrapped__()
     assert found is not None and set(found) >= set(kernels._SIGNATURES)
