@@ -8,7 +8,6 @@ no module is called, no hypothesis copied (`attention.slots`); all layers of a s
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, cast
 
 import torch
@@ -23,6 +22,7 @@ from regard.attention import (
     attend_in_batches,
     attend_rows,
 )
+from regard.decoding.sources import Sources
 from regard.models.transformer import DecoderBlock, Embedder, EncoderBlock, Transformer
 from regard.native import decoder as native
 from regard.native import kernels
@@ -62,45 +62,6 @@ class CompactState:
     lengths: Int[Tensor, "B"] | None
     blocks: Int[Tensor, "B"] | None = None
     length: int = 0
-
-
-class _Sources:
-    """Sources as the rows of their real positions, one sentence behind the other.
-
-    Attributes:
-        mask: True at these positions.
-        rows: where they are among all.
-        lengths: of the sentences.
-        begins: the row that each begins at, and where the last one ends.
-        longest: of the lengths.
-        is_padded: whether any is shorter.
-    """
-
-    def __init__(self, mask: Bool[Tensor, "B S"]) -> None:
-        self.mask = mask
-        self.rows = mask.flatten().nonzero().squeeze(1)
-        self.lengths = mask.sum(1)
-        self.begins = torch.cat([self.lengths.new_zeros(1), self.lengths.cumsum(0)])
-        self.longest = int(self.lengths.max())
-        self.is_padded = len(self.rows) < mask.numel()
-
-    def pad(self, x: Float[Tensor, "R F"]) -> Float[Tensor, "BS F"]:
-        """A row for every position, padding too."""
-        if not self.is_padded:
-            return x
-        return x.new_zeros(self.mask.numel(), x.shape[1]).index_copy_(0, self.rows, x)
-
-    def unpad(self, x: Float[Tensor, "BS F"]) -> Float[Tensor, "R F"]:
-        """The rows of the real positions."""
-        return x.index_select(0, self.rows) if self.is_padded else x
-
-    @cached_property
-    def bias(self) -> Float[Tensor, "B 1 1 S"] | None:
-        """−∞ where a key is padding; None where none is."""
-        if not self.is_padded:
-            return None
-        shown = self.mask.view(len(self.mask), 1, 1, -1)
-        return torch.zeros(shown.shape).masked_fill_(~shown, -torch.inf)
 
 
 class _Around:
@@ -149,7 +110,7 @@ class _SelfAttention(_Attention):
         super().__init__(attention)
         self.project = product_of([attention.query, attention.key, attention.value])
 
-    def read(self, x: Rows, sources: _Sources) -> Rows:
+    def read(self, x: Rows, sources: Sources) -> Rows:
         """Every position of a sentence sees every real one."""
         packed = self.project(x)
         if self._is_for_kernel(packed, sources.longest):
@@ -213,7 +174,7 @@ class _EncoderBlock:
         self.feed_forward = _FeedForward(block.feed_forward)
         self.around_attention, self.around_feed_forward = _around(block.residuals)
 
-    def __call__(self, x: Rows, sources: _Sources) -> Rows:
+    def __call__(self, x: Rows, sources: Sources) -> Rows:
         x = self.around_attention(x, self.attention.read, sources)
         return self.around_feed_forward(x, self.feed_forward)
 
@@ -296,7 +257,7 @@ class Compact:
     def start(self, source: Int[Tensor, "B S"], source_mask: Bool[Tensor, "B S"]) -> CompactState:
         """Read the sources; a state with one row a sentence and nothing decoded."""
         batch = len(source)
-        sources = _Sources(source_mask)
+        sources = Sources(source_mask)
         embedded = _embed(self.source, source, lengths=sources.lengths)
         x = sources.unpad(embedded.flatten(0, 1))
         for block in self.encoder:
