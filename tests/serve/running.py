@@ -4,7 +4,6 @@ import asyncio
 import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -90,16 +89,13 @@ def running(
     limits: Limits | None = None,
     keys: Keys | None = None,
     origins: tuple[str, ...] = (),
-    send_buffer: int | None = None,
     runs: Mapping[str, Path] | None = None,
     race: Path | None = None,
 ) -> Iterator[Running]:
-    """Serve in a thread until the block ends; the kernel keeps `send_buffer` bytes to be sent."""
+    """Serve in a thread until the block ends."""
     limits = limits or Limits()
     shelf = Shelf([Served(name, Worker(each, limits)) for name, each in models.items()])
     listening = bind("127.0.0.1", 0)
-    if send_buffer is not None:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
     address = address_of(listening)
     server = build_server(Desk(shelf, keys or Keys(), limits, runs or {}, race), origins)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))

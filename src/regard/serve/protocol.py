@@ -1,12 +1,17 @@
 """Connections that do not wait for ever: uvicorn's, with two timers."""
 
 import asyncio
+import socket
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from regard.serve.limits import Limits
+
+# Bytes of an answer that the system may hold for a connection. It asks for more only when a good
+# part of them has been taken, and would hold megabytes: a slow reader would seem to have stopped.
+HELD = 16_384
 
 
 class PatientProtocol(H11Protocol):
@@ -28,6 +33,8 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)  # tell us of every byte that waits to be sent
+        held = transport.get_extra_info("socket")
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, HELD)
         self._reading = self._cut_later()
 
     def data_received(self, data: bytes) -> None:
