@@ -266,7 +266,8 @@ def test_attention_to_few_keys_and_its_gradients(
 
     with patch.object(kernels, "call", wraps=kernels.call) as call:
         compiled = output_and_gradients()
-    assert [each.args[0] for each in call.mock_calls] == ["attend_few", "attend_few_backward"]
+    called = [name for each in call.mock_calls if (name := each.args[0]).startswith("attend")]
+    assert called == ["attend_few", "attend_few_backward"]
     with plain():
         formula = output_and_gradients()
     for one, other in zip(compiled, formula, strict=True):

@@ -1,7 +1,6 @@
 """Multi-head attention: several small attentions side by side."""
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from regard.attention.attend import Attend
@@ -9,6 +8,7 @@ from regard.attention.cache import KeyValue
 from regard.attention.few import attend_to_few, can_attend_to_few
 from regard.attention.scores import Score, scaled_dot
 from regard.errors import ConfigError
+from regard.native.linear import Linear, linear
 from regard.plain import is_plain
 from regard.shapes import Bool, Float, Tensor
 
@@ -53,10 +53,10 @@ class MultiHead(nn.Module):
         d_key = d_key or d_model // heads
         d_value = d_value or d_key
         self.heads = heads
-        self.query = nn.Linear(d_model, heads * d_key, bias=bias)
-        self.key = nn.Linear(d_memory, heads * d_key, bias=bias)
-        self.value = nn.Linear(d_memory, heads * d_value, bias=bias)
-        self.output = nn.Linear(heads * d_value, d_model, bias=bias)
+        self.query = Linear(d_model, heads * d_key, bias=bias)
+        self.key = Linear(d_memory, heads * d_key, bias=bias)
+        self.value = Linear(d_memory, heads * d_value, bias=bias)
+        self.output = Linear(heads * d_value, d_model, bias=bias)
         self.attend = Attend(score, dropout=dropout)
         for projection in (self.query, self.key, self.value, self.output):
             nn.init.xavier_uniform_(projection.weight)
@@ -141,4 +141,4 @@ def _project(states: Tensor, *projections: nn.Linear) -> Float[Tensor, "B T W"]:
     bias = None
     if projections[0].bias is not None:
         bias = torch.cat([projection.bias for projection in projections])
-    return F.linear(states, weight, bias)
+    return linear(states, weight, bias)

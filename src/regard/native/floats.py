@@ -32,24 +32,49 @@ class PackedFloats:
     Args:
         weight: the matrix.
         bias: added to each output; None: nothing.
+        is_turned: products are with W itself and not with its transpose, as those of gradients.
     """
 
-    def __init__(self, weight: Float[Tensor, "F D"], bias: Float[Tensor, "F"] | None) -> None:
-        num_outputs, num_inputs = weight.shape
-        self.shape = num_outputs, num_inputs
-        num_panels = -(-num_outputs // kernels.SIXTEEN)
-        self._packed = torch.empty(num_panels * kernels.SIXTEEN * num_inputs)
-        kernels.call("pack_floats", weight.contiguous(), *self.shape, self._packed)
+    def __init__(
+        self,
+        weight: Float[Tensor, "F D"],
+        bias: Float[Tensor, "F"] | None = None,
+        *,
+        is_turned: bool = False,
+    ) -> None:
+        self.shape = weight.shape[::-1] if is_turned else weight.shape
+        num_outputs, depth = self.shape[0], self._depth()
+        self._packed = torch.empty(kernels.rounded(num_outputs) * depth)
+        self._pack(weight.contiguous(), is_turned)
         self._bias = None if bias is None else bias.float().contiguous()
         address = None if self._bias is None else self._bias.data_ptr()
-        self.description = FloatDescription(self._packed.data_ptr(), address, *self.shape)
+        self.description = FloatDescription(self._packed.data_ptr(), address, num_outputs, depth)
 
-    def __call__(self, x: Float[Tensor, "R D"]) -> Float[Tensor, "R F"]:
-        """The product x Wᵀ + b; a row's does not depend on the others, to the last bit."""
+    def __call__(
+        self, x: Float[Tensor, "R D"], out: Float[Tensor, "R F"] | None = None
+    ) -> Float[Tensor, "R F"]:
+        """The product x Wᵀ + b; a row's does not depend on the others, to the last bit.
+
+        Args:
+            x: rows of inputs.
+            out: where to put it; somewhere new unless given.
+        """
         x = x.contiguous()
         num_outputs, num_inputs = self.shape
+        product = x.new_empty(len(x), num_outputs) if out is None else out
         assert x.dtype == torch.float32 and x.shape[1] == num_inputs
-        product = x.new_empty(len(x), num_outputs)
+        assert product.shape == (len(x), num_outputs) and product.is_contiguous()
+        self._multiply(x, product)
+        return product
+
+    def _depth(self) -> int:
+        """How many numbers of four bytes an output's inputs take."""
+        return self.shape[1]
+
+    def _pack(self, weight: Tensor, is_turned: bool) -> None:
+        pack = "pack_turned_floats" if is_turned else "pack_floats"
+        kernels.call(pack, weight, *self.shape, self._packed)
+
+    def _multiply(self, x: Tensor, product: Tensor) -> None:
         matrix, threads = byref(self.description), torch.get_num_threads()
         kernels.call("multiply_floats", x, len(x), matrix, threads, product)
-        return product

@@ -12,7 +12,8 @@
 #define HAS_X86 0
 #endif
 
-/* A matrix packed by `pack_floats`; without a bias, that is NULL. */
+/* A matrix packed by `pack_floats` or, its inputs in pairs, by `pack_pairs`; without a bias, that is
+   NULL. */
 typedef struct {
     const float *packed, *bias;
     int64_t outputs, inputs;
@@ -27,6 +28,8 @@ typedef struct {
 
 void multiply_rows(const float *x, int64_t rows, const float *weight, const float *bias,
                    int64_t outputs, int64_t width, int64_t threads, float *output);
+
+void pack_floats(const float *weight, int64_t outputs, int64_t inputs, float *packed);
 
 void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, int64_t threads,
                      float *output);

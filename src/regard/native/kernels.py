@@ -34,11 +34,17 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     ),
     "step_rows": (c_void_p, *[c_int64] * 4, *[c_void_p] * 3),
     "can_multiply_floats": (c_void_p,),
+    "can_multiply_pairs": (c_void_p,),
     "can_multiply_integers": (c_void_p,),
 }
 # Products with packed matrices, which not every library has.
 _PACKED_SIGNATURES: dict[str, tuple[Any, ...]] = {
     "pack_floats": (c_void_p, *[c_int64] * 2, c_void_p),
+    "pack_turned_floats": (c_void_p, *[c_int64] * 2, c_void_p),
+    "pack_pairs": (c_void_p, *[c_int64] * 2, *[c_void_p] * 2),
+    "pack_turned_pairs": (c_void_p, *[c_int64] * 2, c_void_p),
+    "multiply_pairs": (c_void_p, *[c_int64] * 2, c_void_p, c_int64, *[c_void_p] * 2),
+    "sum_outer_products": (*[c_void_p] * 2, *[c_int64] * 6, *[c_void_p] * 2),
     "multiply_floats": (c_void_p, c_int64, c_void_p, c_int64, c_void_p),
     "pack_integers": (*[c_void_p] * 2, *[c_int64] * 2, c_void_p),
     "multiply_integers": (c_void_p, c_int64, c_void_p, c_int64, *[c_void_p] * 2),
@@ -81,6 +87,11 @@ def has_kernels() -> bool:
 def has_float_products() -> bool:
     """Whether products with packed floats are among them, and the processor is made for these."""
     return has_kernels() and _answer("can_multiply_floats")
+
+
+def has_pair_products() -> bool:
+    """The same for pairs of bfloat16 numbers."""
+    return has_kernels() and _answer("can_multiply_pairs")
 
 
 def has_integer_products() -> bool:
@@ -331,6 +342,11 @@ def _rows_apart(*matrices: Float[Tensor, "B T D"]) -> int:
     (stride,) = {x.stride(1) for x in matrices}
     assert all(x.stride() == (x.shape[1] * stride, stride, 1) for x in matrices)
     return stride
+
+
+def rounded(width: int) -> int:
+    """The width of what is filled up to whole registers."""
+    return -(-width // SIXTEEN) * SIXTEEN
 
 
 def call(name: str, *arguments: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import nn
 
+from regard.native.linear import Linear
 from regard.nn.dropout import Dropout
 from regard.shapes import Bool, Float, Tensor
 
@@ -42,8 +43,8 @@ class FeedForward(nn.Module):
         self, d_model: int, d_hidden: int, activation: Activation = "relu", dropout: float = 0.0
     ) -> None:
         super().__init__()
-        self.inner = nn.Linear(d_model, d_hidden)
-        self.outer = nn.Linear(d_hidden, d_model)
+        self.inner = Linear(d_model, d_hidden)
+        self.outer = Linear(d_hidden, d_model)
         self.activation = ACTIVATIONS[activation]
         self.dropout = Dropout(dropout)
         for layer in (self.inner, self.outer):

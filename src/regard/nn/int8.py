@@ -97,7 +97,7 @@ def quantise_model(model: nn.Module) -> int:
         (module, name, child)
         for module in model.modules()
         for name, child in module.named_children()
-        if type(child) is nn.Linear
+        if isinstance(child, nn.Linear)
     ]
     for module, name, child in found:
         setattr(module, name, Int8Linear(child))
@@ -118,7 +118,7 @@ def quantised_tensors(model: nn.Module, tensors: dict[str, Tensor]) -> dict[str,
     matrices = {
         f"{name}.weight"
         for name, module in model.named_modules()
-        if type(module) is nn.Linear or isinstance(module, Embedding)
+        if isinstance(module, nn.Linear | Embedding)
     }
     stored: dict[str, Tensor] = {}
     for name, tensor in tensors.items():

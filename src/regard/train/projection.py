@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from regard.native.floats import PackedFloats
+from regard.native.linear import can_multiply
+from regard.native.outer import sum_outer_products
+from regard.native.pairs import PackedPairs
 from regard.shapes import Float, Tensor
 
 
@@ -60,6 +64,11 @@ class Projection:
         is_learning: bool,
     ) -> None:
         self._factor = weight.to(hidden.dtype)
+        self._is_low = hidden.dtype == torch.bfloat16
+        packed = PackedPairs if self._is_low else PackedFloats
+        is_packed = can_multiply(hidden, weight, is_low=self._is_low)
+        self._forwards = packed(weight) if is_packed else None
+        self._back = packed(weight, is_turned=True) if is_packed and is_learning else None
         self._bias = bias
         self._mean_weight = weight.mean(0)
         self._mean_bias = 0.0 if bias is None else bias.mean()
@@ -75,7 +84,9 @@ class Projection:
         self, states: Float[Tensor, "N D"], out: Float[Tensor, "N V"]
     ) -> Float[Tensor, "N V"]:
         """Fill `out` with the logits of a chunk."""
-        if states.dtype == out.dtype:
+        if self._forwards is not None:
+            self._forwards(states.float(), out)
+        elif states.dtype == out.dtype:
             torch.mm(states, self._factor.T, out=out)
         else:
             out.copy_(states @ self._factor.T)
@@ -93,6 +104,9 @@ class Projection:
         assert self.d_weight is not None, "gradients were not asked for"
         if self.d_bias is not None:
             self.d_bias += gradient.sum(0)
+        if self._back is not None:
+            sum_outer_products(gradient, states.float(), self.d_weight, is_low=self._is_low)
+            return self._back(gradient).sub_(self._uniform * self._mean_weight)
         low = gradient.to(states.dtype)
         if low.dtype == self.d_weight.dtype:
             self.d_weight.addmm_(low.T, states)

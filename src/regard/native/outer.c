@@ -1,0 +1,136 @@
+/* Sums of outer products, the gradient of a matrix, for processors with AVX-512.
+
+       sum[i, j] = Σ_k left[k, i] right[k, j]
+
+   A block of k at a time: of `right` all columns are packed in panels of sixteen, of `left` as many
+   as the second cache holds in tiles of eight, so that both are read in the order they lie in. They
+   are packed as floats, or as pairs of bfloat16 numbers where the processor multiplies these. */
+
+#include "kernels.h"
+
+#if HAS_X86
+#include "pairs.h"
+
+/* Columns of `left` in a tile, and panels: what is summed in registers together. */
+#define TILE 8
+#define PANELS 3
+/* Numbers or pairs summed before the sums are put down, and columns of `left` packed at a time. */
+#define DEPTH 256
+#define COLUMNS 128
+
+/* packed[panel, k, j] = matrix[k, j]; what fills the last panel up is zero. */
+static AVX512 void copy_columns(const float *matrix, int64_t stride, int64_t depth, int64_t width,
+                                int panel_width, float *packed)
+{
+    for (int64_t first = 0; first < width; first += panel_width) {
+        int64_t left = width - first < panel_width ? width - first : panel_width;
+        __mmask16 all = first_places(panel_width), there = first_places(left);
+        for (int64_t k = 0; k < depth; k++, packed += panel_width)
+            _mm512_mask_storeu_ps(packed, all,
+                                  _mm512_maskz_loadu_ps(there, matrix + k * stride + first));
+    }
+}
+
+/* A tile times some panels, added to the sums of the `rows` and `columns` that are there. */
+INLINE AVX512 void add_tile(const float *tile, const float *panel, int64_t depth, int panels,
+                            int64_t rows, int64_t columns, int64_t stride, int is_first, int is_low,
+                            float *sum)
+{
+    __m512 sums[TILE][PANELS];
+    UNROLLED for (int r = 0; r < TILE; r++)
+        UNROLLED for (int p = 0; p < panels; p++)
+            sums[r][p] = _mm512_setzero_ps();
+    for (int64_t k = 0; k < depth; k++) {
+        __m512 numbers[PANELS];
+        UNROLLED for (int p = 0; p < panels; p++)
+            numbers[p] = _mm512_loadu_ps(panel + (p * depth + k) * SIXTEEN);
+        UNROLLED for (int r = 0; r < TILE; r++) {
+            __m512 number = _mm512_set1_ps(tile[k * TILE + r]);
+            UNROLLED for (int p = 0; p < panels; p++)
+                sums[r][p] = add_product(sums[r][p], number, numbers[p], is_low);
+        }
+    }
+    UNROLLED for (int p = 0; p < panels; p++) {
+        __mmask16 there = first_places(columns - p * SIXTEEN);
+        UNROLLED for (int r = 0; r < TILE; r++)
+            if (r < rows) {
+                float *place = sum + r * stride + p * SIXTEEN;
+                __m512 before = is_first ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(there, place);
+                _mm512_mask_storeu_ps(place, there, _mm512_add_ps(before, sums[r][p]));
+            }
+    }
+}
+
+/* Packed tiles times some panels. */
+INLINE AVX512 void add_panels(const float *tiles, const float *panel, int64_t depth, int panels,
+                              int64_t rows, int64_t columns, int64_t stride, int is_first,
+                              int is_low, float *sum)
+{
+    for (int64_t r = 0; r < rows; r += TILE)
+        add_tile(tiles + r * depth, panel, depth, panels, rows - r, columns, stride, is_first,
+                 is_low, sum + r * stride);
+}
+
+/* Packed tiles times all panels. */
+INLINE AVX512 void add_block(const float *tiles, const float *panels, int64_t depth, int64_t rows,
+                             int64_t columns, int is_first, int is_low, float *sum)
+{
+    int64_t c = 0;
+    for (; c + PANELS * SIXTEEN <= columns; c += PANELS * SIXTEEN)
+        add_panels(tiles, panels + c * depth, depth, PANELS, rows, columns - c, columns, is_first,
+                   is_low, sum + c);
+    if (c + SIXTEEN < columns) {
+        add_panels(tiles, panels + c * depth, depth, 2, rows, columns - c, columns, is_first,
+                   is_low, sum + c);
+        c += 2 * SIXTEEN;
+    }
+    if (c < columns)
+        add_panels(tiles, panels + c * depth, depth, 1, rows, columns - c, columns, is_first,
+                   is_low, sum + c);
+}
+
+static AVX512 void add_floats(const float *tiles, const float *panels, int64_t depth, int64_t rows,
+                              int64_t columns, int is_first, float *sum)
+{
+    add_block(tiles, panels, depth, rows, columns, is_first, 0, sum);
+}
+
+static AVX512 void add_pairs(const float *tiles, const float *panels, int64_t depth, int64_t rows,
+                             int64_t columns, int is_first, float *sum)
+{
+    add_block(tiles, panels, num_pairs(depth), rows, columns, is_first, 1, sum);
+}
+
+/* The sum over `count` rows of `left` and `right`, instead of or in addition to what is in `sum`.
+
+   is_low: in bfloat16.
+   space: room for DEPTH rows of `right`, or as many pairs of them, whose width is rounded up to
+   sixteen, and for a block of `left` for every thread. */
+void sum_outer_products(const float *left, const float *right, int64_t count, int64_t rows,
+                        int64_t columns, int64_t adds, int64_t is_low, int64_t threads,
+                        float *space, float *sum)
+{
+    int64_t width = (columns + SIXTEEN - 1) / SIXTEEN * SIXTEEN;
+    float *panels = space, *tiles = space + DEPTH * width;
+    void (*pack)(const float *, int64_t, int64_t, int64_t, int, float *) =
+        is_low ? pair_columns : copy_columns;
+    void (*add)(const float *, const float *, int64_t, int64_t, int64_t, int, float *) =
+        is_low ? add_pairs : add_floats;
+    int64_t most = is_low ? 2 * DEPTH : DEPTH;
+    for (int64_t k = 0; k < count; k += most) {
+        int64_t depth = count - k < most ? count - k : most;
+        pack(right + k * columns, columns, depth, columns, SIXTEEN, panels);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+        for (int64_t part = 0; part < threads; part++) {
+            float *mine = tiles + part * DEPTH * COLUMNS;
+            int64_t blocks = (rows + COLUMNS - 1) / COLUMNS;
+            int64_t last = (part + 1) * blocks / threads;
+            for (int64_t block = part * blocks / threads; block < last; block++) {
+                int64_t r = block * COLUMNS, num = rows - r < COLUMNS ? rows - r : COLUMNS;
+                pack(left + k * rows + r, rows, depth, num, TILE, mine);
+                add(mine, panels, depth, num, columns, !adds && k == 0, sum + r * columns);
+            }
+        }
+    }
+}
+#endif

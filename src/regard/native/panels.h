@@ -1,0 +1,92 @@
+/* Rows times a packed matrix: what products of floats and of pairs of bfloat16 numbers share.
+
+   Both lie in units of four bytes, a float or two bfloat16 numbers that follow one another in a row.
+   Sixteen outputs stand together in a panel, unit by unit. Every output is summed from the first
+   unit to the last, whatever stands beside it: a row's product does not depend on the rows around
+   it, to the last bit. */
+
+#ifndef REGARD_PANELS_H
+#define REGARD_PANELS_H
+
+#include "kernels.h"
+#include "wide.h"
+
+/* Rows and panels whose sums are kept in registers together. */
+#define ROWS 8
+#define PANELS 3
+/* Units whose part of so many panels stays in the cache. */
+#define DEPTH 2048
+
+/* Some rows times some panels, from one unit to before another; what the units before gave is in
+   the output already. */
+INLINE AVX512 void multiply_tile(const float *x, const FloatMatrix *matrix, int64_t panel,
+                                 int64_t from, int64_t to, int rows, int panels, int is_low,
+                                 float *output)
+{
+    int64_t depth = matrix->inputs, outputs = matrix->outputs;
+    const float *packed = matrix->packed + panel * SIXTEEN * depth;
+    __m512 sums[ROWS][PANELS];
+    UNROLLED for (int p = 0; p < panels; p++) {
+        int64_t f = (panel + p) * SIXTEEN;
+        __mmask16 there = first_places(outputs - f);
+        UNROLLED for (int r = 0; r < rows; r++)
+            sums[r][p] = from ? _mm512_maskz_loadu_ps(there, output + r * outputs + f)
+                              : _mm512_setzero_ps();
+    }
+    for (int64_t i = from; i < to; i++) {
+        __m512 weights[PANELS];
+        UNROLLED for (int p = 0; p < panels; p++)
+            weights[p] = _mm512_loadu_ps(packed + (p * depth + i) * SIXTEEN);
+        UNROLLED for (int r = 0; r < rows; r++) {
+            __m512 number = _mm512_set1_ps(x[r * depth + i]);
+            UNROLLED for (int p = 0; p < panels; p++)
+                sums[r][p] = add_product(sums[r][p], number, weights[p], is_low);
+        }
+    }
+    UNROLLED for (int p = 0; p < panels; p++) {
+        int64_t f = (panel + p) * SIXTEEN;
+        __mmask16 there = first_places(outputs - f);
+        __m512 bias = matrix->bias && to == depth ? _mm512_maskz_loadu_ps(there, matrix->bias + f)
+                                                  : _mm512_setzero_ps();
+        UNROLLED for (int r = 0; r < rows; r++)
+            _mm512_mask_storeu_ps(output + r * outputs + f, there,
+                                  _mm512_add_ps(sums[r][p], bias));
+    }
+}
+
+/* All rows times some panels, of which as much as the cache holds is used at a time. */
+INLINE AVX512 void multiply_panels(const float *x, int64_t rows, const FloatMatrix *matrix,
+                                   int64_t panel, int panels, int is_low, float *output)
+{
+    int64_t depth = matrix->inputs, outputs = matrix->outputs, from = 0;
+    do {
+        int64_t to = from + DEPTH < depth ? from + DEPTH : depth, r = 0;
+        for (; r + ROWS <= rows; r += ROWS)
+            multiply_tile(x + r * depth, matrix, panel, from, to, ROWS, panels, is_low,
+                          output + r * outputs);
+        for (; r + 4 <= rows; r += 4)
+            multiply_tile(x + r * depth, matrix, panel, from, to, 4, panels, is_low,
+                          output + r * outputs);
+        for (; r < rows; r++)
+            multiply_tile(x + r * depth, matrix, panel, from, to, 1, panels, is_low,
+                          output + r * outputs);
+        from = to;
+    } while (from < depth);
+}
+
+/* All rows times the panels from the `first` to before the `last`. */
+INLINE AVX512 void multiply_part(const float *x, int64_t rows, const FloatMatrix *matrix,
+                                 int64_t first, int64_t last, int is_low, float *output)
+{
+    int64_t panel = first;
+    for (; panel + PANELS <= last; panel += PANELS)
+        multiply_panels(x, rows, matrix, panel, PANELS, is_low, output);
+    if (panel + 2 <= last) {
+        multiply_panels(x, rows, matrix, panel, 2, is_low, output);
+        panel += 2;
+    }
+    if (panel < last)
+        multiply_panels(x, rows, matrix, panel, 1, is_low, output);
+}
+
+#endif
