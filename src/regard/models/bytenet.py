@@ -33,6 +33,7 @@ from regard.models.interface import (
 )
 from regard.models.rows import Move
 from regard.models.words import Words, embeddings, output_layer
+from regard.native.linear import Linear
 from regard.nn.convolution import Past, windows
 from regard.nn.dropout import Dropout
 from regard.nn.norm import LayerNorm
@@ -289,7 +290,7 @@ class ByteNet(Seq2Seq[ByteNetState]):
 
 def _linear(d_in: int, d_out: int) -> nn.Linear:
     """A linear map of what a ReLU let through (He et al. 2015, equation 10)."""
-    linear = nn.Linear(d_in, d_out)
+    linear = Linear(d_in, d_out)
     nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
     nn.init.zeros_(linear.bias)
     return linear

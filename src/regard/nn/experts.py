@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from regard.errors import ConfigError
+from regard.native.linear import linear
 from regard.nn.dropout import Dropout, own_generator
 from regard.nn.feed_forward import ACTIVATIONS, Activation
 from regard.nn.penalty import add_penalty
@@ -178,7 +179,7 @@ class MixtureOfExperts(nn.Module):
         parameters = (self.inner, self.inner_bias, self.outer, self.outer_bias)
         experts = zip(*(parameter.unbind() for parameter in parameters), strict=True)
         answers = [
-            F.linear(self.dropout(self.activation(F.linear(visitors, w1, b1))), w2, b2)
+            linear(self.dropout(self.activation(linear(visitors, w1, b1))), w2, b2)
             for visitors, (w1, b1, w2, b2) in zip(x[position].split(sizes), experts, strict=True)
             if len(visitors)
         ]

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from regard.native.linear import linear
 from regard.shapes import Float, Tensor
 
 
@@ -41,4 +42,4 @@ class WeightNorm(nn.Module):
         return partial(F.linear, weight=self.weight(), bias=self.bias)
 
     def forward(self, x: Float[Tensor, "*B Din"]) -> Float[Tensor, "*B Dout"]:
-        return F.linear(x, self.weight(), self.bias)
+        return linear(x, self.weight(), self.bias)
