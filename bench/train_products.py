@@ -1,12 +1,16 @@
 """The matrix products of a training step and nothing else: the wall that every loop runs into."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import torch
 
 from regard.data.batching import Batch
 from regard.machine import tune_allocator
 from regard.models.transformer import TransformerConfig
+from regard.native.floats import PackedFloats
+from regard.native.linear import can_multiply
+from regard.native.outer import sum_outer_products
 from regard.train.loss import CHUNK_TOKENS, Loss
 from regard.train.shards import Shards
 
@@ -17,8 +21,8 @@ MOST_ROWS = 2**13
 def products_step(config: TransformerConfig, vocabulary: int) -> Callable[[Batch], float]:
     """Every product of Regard's step, the batch cut among the cores as there.
 
-    No attention, norm, dropout, softmax or optimiser; numbers that lie in the cache already. A
-    loop with the same library of products and the same precision takes at least as long.
+    No attention, norm, dropout, softmax or optimiser; numbers that lie in the cache already, and
+    matrices that are packed already. A loop with the same products takes at least as long.
     """
     tune_allocator()
     nothing = torch.zeros(1, requires_grad=True)
@@ -28,13 +32,24 @@ def products_step(config: TransformerConfig, vocabulary: int) -> Callable[[Batch
     def some(rows: int, columns: int) -> torch.Tensor:
         return numbers[: rows * columns].view(rows, columns)
 
+    @cache
+    def packed(outputs: int, inputs: int) -> tuple[PackedFloats, PackedFloats]:
+        weight = some(outputs, inputs)
+        return PackedFloats(weight), PackedFloats(weight, is_turned=True)
+
     def multiply(part: Batch) -> Loss:
         with torch.no_grad():
             for rows, inputs, outputs in products(config, vocabulary, part):
                 x, weight, d_y = some(rows, inputs), some(outputs, inputs), some(rows, outputs)
-                torch.mm(x, weight.T)  # y
-                torch.mm(d_y, weight)  # ∂loss/∂x
-                torch.mm(d_y.T, x)  # ∂loss/∂W
+                if can_multiply(x, weight, is_low=False):
+                    forwards, back = packed(outputs, inputs)
+                    forwards(x)  # y
+                    back(d_y)  # ∂loss/∂x
+                    sum_outer_products(d_y, x)  # ∂loss/∂W
+                else:
+                    torch.mm(x, weight.T)
+                    torch.mm(d_y, weight)
+                    torch.mm(d_y.T, x)
         return Loss(nothing.sum(), nothing.detach().sum())
 
     shards = Shards(multiply, [nothing], torch.get_num_threads())

@@ -1,6 +1,7 @@
 """A batch cut among cores is learned from as a whole batch is."""
 
 import itertools
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -177,3 +178,26 @@ def test_a_parameter_that_takes_part_later_keeps_its_gradient(batch: Batch) -> N
     first = shards._cut(batch, round(batch.target_mask.size / shards.PART_TOKENS))[0]
     rest = len(batch.indices) - len(first.indices)
     torch.testing.assert_close(found.gradients[1], torch.full((2,), 2.0 * rest))
+
+
+@pytest.mark.parametrize("is_work", [True, False], ids=["work", "waiting"])
+def test_only_work_is_counted_and_that_of_the_busiest_core(batch: Batch, is_work: bool) -> None:
+    """Eight parts, each of 20 ms of processor time or of none."""
+    weight = torch.zeros(1, requires_grad=True)
+    parts: list[float] = []
+
+    def loss(part: Batch) -> Loss:
+        started = time.thread_time()
+        if is_work:
+            while time.thread_time() < started + 0.02:
+                pass
+        else:
+            time.sleep(0.1)
+        parts.append(time.thread_time() - started)
+        return Loss(weight.sum(), weight.detach().sum())
+
+    shards = Shards(loss, [weight], 2)
+    shards.learn(batch, 1.0)
+    assert len(parts) > 2
+    assert shards.busy < (sum(parts) if is_work else 0.1)
+    assert not is_work or shards.busy >= sum(parts) / 2

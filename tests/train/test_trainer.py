@@ -2,7 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -374,6 +375,22 @@ def test_training_ends_when_its_minutes_are_over(make_trainer: MakeTrainer) -> N
     assert trainer.progress.step == 1
     assert [scores.step for scores, _ in recorder(trainer).validations] == [1]
     assert checkpoints(trainer.run)
+
+
+def test_minutes_are_those_of_the_processor(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make_trainer(steps=1)
+    learn = trainer.learn
+
+    def learn_late(batches: Sequence[Batch]) -> tuple[int, float, float]:
+        time.sleep(0.5)
+        return learn(batches)
+
+    monkeypatch.setattr(trainer, "learn", learn_late)
+    started = time.perf_counter()
+    trainer.train()
+    assert 0 < trainer.progress.seconds <= time.perf_counter() - started - 0.5
 
 
 def test_minutes_that_are_over_stay_over(make_trainer: MakeTrainer) -> None:

@@ -21,7 +21,7 @@ void multiply_integers(const float *x, int64_t rows, const IntegerMatrix *matrix
     (void)x, (void)rows, (void)matrix, (void)threads, (void)space, (void)output;
 }
 #else
-#include <immintrin.h>
+#include "wide.h"
 
 #define VNNI __attribute__((target("avx512f,avx512bw,avx512vnni")))
 #define PANEL 16
@@ -30,8 +30,6 @@ void multiply_integers(const float *x, int64_t rows, const IntegerMatrix *matrix
 /* Rows and panels whose sums are kept in registers together. */
 #define ROWS 6
 #define PANELS 4
-/* So that sums are kept in registers. */
-#define UNROLLED _Pragma("GCC unroll 8")
 /* What a row is scaled to, and by at least. */
 #define LARGEST 127
 #define SMALLEST 1e-30f

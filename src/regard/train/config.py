@@ -21,7 +21,9 @@ class TrainConfig:
     device: Annotated[str, Doc("auto, cpu, cuda or mps")] = "auto"
     steps: Annotated[Count, Doc("optimiser steps")] = 10_000
     minutes: Annotated[
-        float, Ge(0), Doc("of steps after which training ends, if that is sooner; 0 is never")
+        float,
+        Ge(0),
+        Doc("of processor time after which training ends, if that is sooner; 0 is never"),
     ] = 0.0
     batch_tokens: Annotated[Count, Doc("most source or target tokens in a batch")] = 4096
     accumulate: Annotated[Count, Doc("batches added up to one step")] = 1

@@ -30,7 +30,7 @@ class ConsoleObserver:
     def __init__(self, console: Console, config: TrainConfig, progress: Place) -> None:
         self._console = console
         self._config = config
-        self._seconds = progress.seconds
+        self._spent = progress
         self._loss: float | None = None
         self._speed = 0.0
         self._last_line = time.monotonic()
@@ -66,7 +66,6 @@ class ConsoleObserver:
             self._loss, self._speed = report.nll, speed
         self._loss += (1 - MEMORY) * (report.nll - self._loss)
         self._speed += (1 - MEMORY) * (speed - self._speed)
-        self._seconds += report.seconds
         loss, shown_speed = f"{self._loss:.3f}", f"{self._speed:,.0f}"
         place = self._place(report.step)
         self._progress.update(
@@ -94,12 +93,13 @@ class ConsoleObserver:
     def _place(self, step: int) -> str:
         """How far it has come, in what ends it."""
         if self._config.minutes:
-            return f"{self._seconds / 60:.1f} of {self._config.minutes:g} min, step {step:,}"
+            return f"{self._spent.seconds / 60:.1f} of {self._config.minutes:g} min, step {step:,}"
         return f"step {step:,}/{self._config.steps:,}"
 
     def _share(self, step: int) -> float:
         """The same as a number up to 1."""
-        by_time = self._seconds / (60 * self._config.minutes) if self._config.minutes else 0.0
+        minutes = self._config.minutes
+        by_time = self._spent.seconds / (60 * minutes) if minutes else 0.0
         return min(1.0, max(by_time, step / self._config.steps))
 
     def _print(self, line: str) -> None:

@@ -7,7 +7,7 @@ import torch
 from regard.shapes import Float, Int, Tensor
 from regard.train.projection import Projection, normalise_, with_gradients
 
-CHUNK_TOKENS = 256
+CHUNK_TOKENS = 128
 """States whose logits a fused loss holds at a time."""
 
 

@@ -42,7 +42,7 @@ class Progress:
         epoch: passes over the data completed.
         batch: batches taken from the present pass.
         tokens: target tokens learned from.
-        seconds: spent training, validations apart.
+        seconds: spent training, validations apart, as `Trainer.busy` counts them.
         best_step: of the best validation so far.
         best_loss: its loss.
         best_bleu: its BLEU.

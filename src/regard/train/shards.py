@@ -6,6 +6,7 @@ stops both. With a part of the batch each, from end to end, they meet once a ste
 their gradients.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -57,12 +58,16 @@ class Shards:
         loss: the loss of a batch; called in several threads at once.
         parameters: whose gradients to compute.
         num_cores: how many parts are learned from at a time.
+
+    Attributes:
+        busy: seconds of processor time so far, of the busiest core in every batch.
     """
 
     def __init__(self, loss: BatchLoss, parameters: Sequence[Tensor], num_cores: int) -> None:
         self._loss = loss
         self._parameters = parameters
         self._num_cores = num_cores
+        self.busy = 0.0
         # How many threads an operation is split over is each thread's own setting.
         self._pool = ThreadPoolExecutor(num_cores, "shard", torch.set_num_threads, (1,))
 
@@ -73,16 +78,20 @@ class Shards:
         work = list(zip(parts, seeds, strict=True))
         shares = [work[core :: self._num_cores] for core in range(self._num_cores)]
         futures = [self._pool.submit(self._learn, share, scale) for share in shares if share]
-        return _sum([future.result() for future in futures])
+        learned, seconds = zip(*[future.result() for future in futures], strict=True)
+        self.busy += max(seconds)
+        return _sum(learned)
 
-    def _learn(self, share: Sequence[tuple[Batch, int]], scale: float) -> Learned:
+    def _learn(self, share: Sequence[tuple[Batch, int]], scale: float) -> tuple[Learned, float]:
+        """What a core learns from its share, and its seconds of processor time."""
+        started = time.thread_time()
         total: Learned | None = None
         for part, seed in share:
             with drawing_from(torch.Generator().manual_seed(seed)):
                 learned = learn(self._loss, self._parameters, part, scale)
             total = learned if total is None else _sum([total, learned])
         assert total is not None, "a share has a part"
-        return total
+        return total, time.thread_time() - started
 
 
 def _cut(batch: Batch, num_parts: int) -> list[Batch]:
