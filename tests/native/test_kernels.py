@@ -54,6 +54,23 @@ def numbers(*shape: int, seed: int) -> Tensor:
 
 
 @given(rows=sizes, width=st.integers(1, 400), spread=st.floats(0, 60), seed=seeds)
+def test_softmax(rows: int, width: int, spread: float, seed: int) -> None:
+    x = numbers(rows, width, seed=seed) * spread
+    found = x.clone()
+    log_sums = kernels.softmax_(found)
+    torch.testing.assert_close(found, x.softmax(-1), atol=1e-7, rtol=2e-5)
+    torch.testing.assert_close(log_sums, x.logsumexp(-1, keepdim=True), atol=1e-5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+@pytest.mark.parametrize("place", [0, 33])
+def test_what_is_no_number_stays_none(bad: float, place: int) -> None:
+    x = numbers(1, 34, seed=1)
+    x[0, place] = bad
+    assert kernels.softmax_(x).isnan().all()
+
+
+@given(rows=sizes, width=st.integers(1, 400), spread=st.floats(0, 60), seed=seeds)
 def test_log_softmax(rows: int, width: int, spread: float, seed: int) -> None:
     x = numbers(rows, width, seed=seed) * spread
     found = kernels.log_softmax_(x.clone())

@@ -14,6 +14,7 @@ from regard.shapes import Bool, Float, Int, Int8, Tensor
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "log_softmax": (c_void_p, *[c_int64] * 2),
+    "softmax": (c_void_p, *[c_int64] * 2, c_void_p),
     "best_continuations": (*[c_void_p] * 2, *[c_int64] * 4, *[c_void_p] * 2),
     "multiply_rows": (c_void_p, c_int64, *[c_void_p] * 2, *[c_int64] * 3, c_void_p),
     "multiply_own_rows": (c_void_p, *[c_int64] * 2, *[c_void_p] * 5, *[c_int64] * 2, c_void_p),
@@ -118,6 +119,14 @@ def log_softmax_(x: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
     assert x.is_contiguous()
     call("log_softmax", x, *x.shape)
     return x
+
+
+def softmax_(x: Float[Tensor, "R V"]) -> Float[Tensor, "R 1"]:
+    """Turn every row into softmax of itself; return log Σ exp of what it was."""
+    assert x.is_contiguous()
+    log_sums = x.new_empty(len(x), 1)
+    call("softmax", x, *x.shape, log_sums)
+    return log_sums
 
 
 def best_continuations(

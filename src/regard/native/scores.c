@@ -1,4 +1,4 @@
-/* The end of a decoding step: log-softmax, and the best continuations. */
+/* What becomes of scores for a vocabulary: softmax, log-softmax, the best continuations. */
 
 #include "registers.h"
 
@@ -19,6 +19,30 @@ KERNEL log_softmax(float *x, int64_t rows, int64_t width)
             store(x + i, load(x + i) - shift);
         for (; i < width; i++)
             x[i] -= shift;
+    }
+}
+
+/* x becomes softmax(x), row by row; log_sums is log Σ exp x of each row. */
+KERNEL softmax(float *x, int64_t rows, int64_t width, float *log_sums)
+{
+    for (int64_t r = 0; r < rows; r++, x += width) {
+        float most = largest_in(x, width, 0);
+        Register sums = {0};
+        int64_t i = 0;
+        for (; i + SIXTEEN <= width; i += SIXTEEN) {
+            Register powers = exponential(load(x + i) - most);
+            store(x + i, powers);
+            sums += powers;
+        }
+        float sum = sum_of(sums);
+        for (; i < width; i++)
+            sum += x[i] = expf(x[i] - most);
+        float scale = 1 / sum;
+        for (i = 0; i + SIXTEEN <= width; i += SIXTEEN)
+            store(x + i, load(x + i) * scale);
+        for (; i < width; i++)
+            x[i] *= scale;
+        log_sums[r] = most + logf(sum);
     }
 }
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from regard.native import kernels
 from regard.native.floats import PackedFloats
 from regard.native.linear import can_multiply
 from regard.native.outer import sum_outer_products
@@ -30,8 +31,10 @@ def normalise_(logits: Float[Tensor, "N V"]) -> Normalised:
     """Turn logits into probabilities, in their place.
 
     One exponential serves both: log Σ exp z = max z − log max p, where max p is the one
-    probability that cannot have become 0.
+    probability that cannot have become 0. A kernel keeps the sum.
     """
+    if kernels.can_take(logits):
+        return Normalised(logits, kernels.softmax_(logits))
     highest = logits.amax(1, keepdim=True)
     probs = torch.softmax(logits, 1, out=logits)
     return Normalised(probs, highest - probs.amax(1, keepdim=True).log_())
