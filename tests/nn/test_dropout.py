@@ -1,12 +1,15 @@
 """Dropout by bytes: as random as it should be, and the same on the way back."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.native import kernels
 from regard.nn.dropout import Dropout, random_bytes
 from regard.plain import plain
+from regard.shapes import Tensor
 
 MANY = 400_000
 
@@ -72,6 +75,47 @@ def test_evaluation_drops_nothing() -> None:
 def test_a_probability_of_zero_drops_nothing() -> None:
     x = torch.randn(100)
     assert torch.equal(Dropout(0.0)(x), x)
+
+
+def mask_of(seed: int, count: int, num_dropped: int) -> Tensor:
+    """Which of so many numbers the kernel keeps, written out."""
+    with np.errstate(over="ignore"):
+        places = np.arange(1, -(-count // 64) * 8 + 1, dtype=np.uint64)
+        z = np.uint64(seed) + places * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    # A block is sixteen numbers of four bytes; the first sixteen numbers get their lowest bytes.
+    drawn = z.astype("<u8").view(np.uint8).reshape(-1, 16, 4).transpose(0, 2, 1).reshape(-1)
+    return torch.from_numpy(drawn[:count] >= num_dropped)
+
+
+@pytest.mark.skipif(not kernels.has_kernels(), reason="there is no kernel")
+@given(
+    count=st.integers(0, 300),
+    seed=st.integers(0, 2**63 - 1),
+    num_dropped=st.integers(1, 255),
+    has_x=st.booleans(),
+)
+def test_the_kernel_drops_what_the_formula_says(
+    count: int, seed: int, num_dropped: int, has_x: bool
+) -> None:
+    x, y = torch.randn(2, count)
+    found = kernels.add_dropped(x if has_x else None, y, seed, num_dropped)
+    kept = mask_of(seed, count, num_dropped) * (y * (256 / (256 - num_dropped)))
+    torch.testing.assert_close(found, x + kept if has_x else kept)
+
+
+@pytest.mark.parametrize("has_kernels", [True, False])
+@pytest.mark.parametrize("far", [1, 2, 16, 64, 128])
+def test_what_is_dropped_says_nothing_of_others(
+    monkeypatch: pytest.MonkeyPatch, has_kernels: bool, far: int
+) -> None:
+    if not has_kernels:
+        monkeypatch.setattr(kernels, "has_kernels", lambda: False)
+    torch.manual_seed(0)
+    kept = (Dropout(0.5)(torch.ones(MANY)) > 0).float()
+    assert torch.corrcoef(torch.stack([kept[far:], kept[:-far]]))[0, 1].abs() < 0.01
 
 
 @pytest.mark.parametrize("lane", range(8))

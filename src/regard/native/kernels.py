@@ -1,7 +1,7 @@
 """The compiled kernels, called with tensors."""
 
 import ctypes
-from ctypes import byref, c_float, c_int64, c_void_p
+from ctypes import byref, c_float, c_int64, c_uint64, c_void_p
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -15,6 +15,7 @@ from regard.shapes import Bool, Float, Int, Int8, Tensor
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "log_softmax": (c_void_p, *[c_int64] * 2),
     "softmax": (c_void_p, *[c_int64] * 2, c_void_p),
+    "add_dropped": (*[c_void_p] * 2, c_int64, c_uint64, c_int64, c_void_p),
     "best_continuations": (*[c_void_p] * 2, *[c_int64] * 4, *[c_void_p] * 2),
     "multiply_rows": (c_void_p, c_int64, *[c_void_p] * 2, *[c_int64] * 3, c_void_p),
     "multiply_own_rows": (c_void_p, *[c_int64] * 2, *[c_void_p] * 5, *[c_int64] * 2, c_void_p),
@@ -127,6 +128,23 @@ def softmax_(x: Float[Tensor, "R V"]) -> Float[Tensor, "R 1"]:
     log_sums = x.new_empty(len(x), 1)
     call("softmax", x, *x.shape, log_sums)
     return log_sums
+
+
+def add_dropped(
+    x: Float[Tensor, "*B"] | None, y: Float[Tensor, "*B"], seed: int, num_dropped: int
+) -> Float[Tensor, "*B"]:
+    """The sum of x, where it is given, and what a mask drawn from a seed leaves of y.
+
+    Args:
+        x: added as it is.
+        y: of which every number is dropped, or scaled up for those that are.
+        seed: of the mask; the same seed gives the same mask.
+        num_dropped: how many of 256 are dropped.
+    """
+    assert y.is_contiguous() and (x is None or (x.is_contiguous() and x.shape == y.shape))
+    output = torch.empty_like(y)
+    call("add_dropped", x, y, y.numel(), seed, num_dropped, output)
+    return output
 
 
 def best_continuations(

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from regard.native import kernels
 from regard.plain import is_plain
 from regard.shapes import Float, Tensor, UInt8
 
@@ -66,6 +68,22 @@ class _AddDropped(torch.autograd.Function):
         return grads[0] if ctx.needs_input_grad[0] else None, d_y, None
 
 
+class _AddDroppedAtOnce(torch.autograd.Function):
+    """The same by a kernel, which makes the mask from a seed where it is used; x None: zeros."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor | None, y: Tensor, num_dropped: int) -> Tensor:
+        seed = torch.empty((), dtype=torch.int64).random_(generator=own_generator())
+        ctx.drop = partial(kernels.add_dropped, seed=int(seed), num_dropped=num_dropped)
+        added: Tensor = ctx.drop(None if x is None else x.contiguous(), y.contiguous())
+        return added
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor, None]:
+        d_y = ctx.drop(None, grads[0].contiguous())
+        return grads[0] if ctx.needs_input_grad[0] else None, d_y, None
+
+
 class Dropout(nn.Module):
     """Dropout.
 
@@ -85,7 +103,7 @@ class Dropout(nn.Module):
             return y
         if is_plain():
             return F.dropout(y, self.num_dropped / 256)
-        return self._add(y.new_zeros(()), y)
+        return self._add(None, y)
 
     def add(self, x: Float[Tensor, "*B"], y: Float[Tensor, "*B"]) -> Float[Tensor, "*B"]:
         """The sum x + Dropout(y), in one pass."""
@@ -94,9 +112,20 @@ class Dropout(nn.Module):
             return plain_sum
         return self._add(x, y)
 
-    def _add(self, x: Tensor, y: Tensor) -> Tensor:
-        added: Tensor = _AddDropped.apply(x, y, self.num_dropped)  # type: ignore[no-untyped-call]
+    def _add(self, x: Tensor | None, y: Tensor) -> Tensor:
+        added: Tensor
+        if kernels.has_kernels() and y.is_cpu and _are_floats(x, y):
+            added = _AddDroppedAtOnce.apply(x, y, self.num_dropped)  # type: ignore[no-untyped-call]
+        else:
+            x = y.new_zeros(()) if x is None else x
+            added = _AddDropped.apply(x, y, self.num_dropped)  # type: ignore[no-untyped-call]
         return added
 
     def extra_repr(self) -> str:
         return f"p={self.num_dropped}/256"
+
+
+def _are_floats(x: Tensor | None, y: Tensor) -> bool:
+    """Whether a kernel can add them up."""
+    alike = x is None or (x.dtype == y.dtype and x.shape == y.shape)
+    return alike and y.dtype == torch.float32
