@@ -156,11 +156,10 @@ def fingerprint() -> dict[str, str | int]:
     """What bit-identical results depend on besides the seed and the data.
 
     Sums of floating-point numbers depend on their order, the order on the kernels, and those on
-    the release of torch, the instruction set, the number of threads, and on whether ours were
+    the release of torch, the instruction set, the number of threads, and on how ours were
     compiled.
     """
     import platform
-    from importlib.util import find_spec
 
     import torch
 
@@ -169,10 +168,22 @@ def fingerprint() -> dict[str, str | int]:
         "threads": torch.get_num_threads(),
         "instruction_set": torch.backends.cpu.get_cpu_capability(),
         "onednn_limit": os.environ.get(ISA_VARIABLE, "none"),
-        "kernels": "compiled" if find_spec("regard.native._kernels") else "none",
+        "kernels": _kernels(),
         "platform": f"{sys.platform}-{platform.machine()}",
         "python": platform.python_version(),
     }
+
+
+def _kernels() -> str:
+    """The beginning of a checksum of our compiled kernels."""
+    import hashlib
+    from importlib.util import find_spec
+
+    spec = find_spec("regard.native._kernels")
+    if spec is None or spec.origin is None:
+        return "none"
+    with open(spec.origin, "rb") as library:
+        return hashlib.file_digest(library, "sha256").hexdigest()[:8]
 
 
 def gemm_gflops(size: int = 1024, seconds: float = 0.3) -> float:

@@ -8,7 +8,6 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.machine import has_amx
 from regard.native import kernels
 from regard.native import linear as module
 from regard.native.floats import PackedFloats
@@ -106,28 +105,44 @@ def test_a_layer_learns_the_same(is_low: bool, biased: bool) -> None:
     x = numbers(5, 30, 24, seed=1).requires_grad_()
     outer = numbers(5, 30, 40, seed=2)
     leaves = [x, *layer.parameters()]
-    with torch.autocast("cpu", torch.bfloat16, enabled=is_low):
-        assert can_multiply(x, layer.weight, is_low=is_low)
+    with (
+        torch.autocast("cpu", torch.bfloat16, enabled=is_low),
+        patch.object(module, "_has_tiles", lambda: False),
+    ):
         found = layer(x)
-        assert found.dtype == torch.float32
-        gradients = torch.autograd.grad(found, leaves, outer)
-        with plain():
-            expected = layer(x)
-            plain_gradients = torch.autograd.grad(expected, leaves, outer.to(expected.dtype))
-    tolerance = 0.3 if is_low else 1e-4
-    for mine, theirs in zip((found, *gradients), (expected, *plain_gradients), strict=True):
-        torch.testing.assert_close(mine, theirs.float(), atol=tolerance, rtol=0.02)
+        d_x, d_weight, *d_bias = torch.autograd.grad(found, leaves, outer)
+    low_x, low_weight, low_outer = (rounded(each, is_low) for each in (x, layer.weight, outer))
+    bias = layer.bias.double() if biased else None
+    assert_close(found, F.linear(low_x, low_weight, bias))
+    assert_close(d_x, low_outer @ low_weight)
+    assert_close(d_weight, low_outer.flatten(0, 1).T @ low_x.flatten(0, 1))
+    for each in d_bias:
+        assert_close(each, outer.sum((0, 1)))
+
+
+@needs_floats
+def test_what_a_layer_gives_may_be_changed_in_its_place() -> None:
+    layer, x = Linear(24, 40), numbers(2, FEW_ROWS, 24, seed=1)
+    changed = layer(x).relu_()
+    (d_weight,) = torch.autograd.grad(changed.sum(), [layer.weight])
+    with plain():
+        (expected,) = torch.autograd.grad(layer(x).relu().sum(), [layer.weight])
+    assert_close(d_weight, expected)
 
 
 @needs_floats
 def test_only_what_is_asked_for_gets_a_gradient() -> None:
     weight = numbers(40, 24, seed=1)
     x = numbers(FEW_ROWS, 24, seed=2).requires_grad_()
-    linear(x, weight, None).sum().backward()
+    with patch.object(kernels, "call", wraps=kernels.call) as call:
+        linear(x, weight, None).sum().backward()
+        assert "sum_outer_products" not in {each.args[0] for each in call.mock_calls}
     assert x.grad is not None
     assert_close(x.grad, weight.sum(0).expand_as(x))
     fixed, learned = x.detach(), weight.requires_grad_()
-    linear(fixed, learned, None).sum().backward()
+    with patch.object(kernels, "call", wraps=kernels.call) as call:
+        linear(fixed, learned, None).sum().backward()
+        assert "pack_turned_floats" not in {each.args[0] for each in call.mock_calls}
     assert learned.grad is not None
     assert_close(learned.grad, fixed.sum(0).expand_as(weight))
 
@@ -153,9 +168,9 @@ def test_kernels_are_for_learning_from_many_rows(
 @needs_pairs
 def test_onednn_multiplies_in_bfloat16_where_there_is_amx() -> None:
     x, weight = numbers(FEW_ROWS, 24, seed=1), numbers(40, 24, seed=2)
-    assert can_multiply(x, weight, is_low=True) == (not has_amx())
-    with patch.object(module, "has_amx", lambda: True):
-        assert not can_multiply(x, weight, is_low=True)
+    for has_tiles in (True, False):
+        with patch.object(module, "_has_tiles", lambda answer=has_tiles: answer):
+            assert can_multiply(x, weight, is_low=True) is not has_tiles
 
 
 def test_other_numbers_are_left_to_pytorch() -> None:

@@ -72,7 +72,7 @@ class Trained:
     @property
     def log(self) -> list[dict[str, Any]]:
         lines = (self.trainer.run / "log.jsonl").read_text("utf-8").splitlines()
-        return [json.loads(line) | {"seconds": None} for line in lines]
+        return [json.loads(line) | {"seconds": None, "busy": None} for line in lines]
 
 
 def everything_random(place: Path, **train: Any) -> RunConfig:
@@ -157,7 +157,7 @@ def write_log(folder: Path, steps: int = 60) -> Path:
     """A log as a training leaves it: a validation every 20 steps."""
     log = JsonLog(folder / "log.jsonl", 0)
     for step in range(1, steps + 1):
-        log.on_step(StepReport(step, 0, 8 / step, 7 / step, 1e-3, 1.0, 400, 0.1))
+        log.on_step(StepReport(step, 0, 8 / step, 7 / step, 1e-3, 1.0, 400, 0.1, 0.1))
         if step % 20 == 0:
             shown = [Shown("Jane voit.", "Jane sees.", f"Jane after {step} steps.")]
             log.on_validation(Scores(step, 6 / step, step / 2), shown, True)

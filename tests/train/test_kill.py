@@ -53,7 +53,8 @@ def contents(folder: Path) -> dict[str, object]:
         name = path.relative_to(folder).as_posix()
         if path.name == "log.jsonl":
             lines = path.read_text("utf-8").splitlines()
-            found[name] = [json.loads(line) | {"seconds": None} for line in lines]
+            untimed = {"seconds": None, "busy": None}
+            found[name] = [json.loads(line) | untimed for line in lines]
         elif path.name == "progress.json":
             found[name] = json.loads(path.read_text("utf-8")) | {"seconds": None}
         elif path.is_file() and not (path.name == "manifest.json" and path.parent != folder):

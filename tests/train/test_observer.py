@@ -27,6 +27,7 @@ def report(step: int) -> StepReport:
         gradient_norm=0.5,
         tokens=100,
         seconds=0.5,
+        busy=0.4,
     )
 
 

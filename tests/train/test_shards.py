@@ -182,7 +182,7 @@ def test_a_parameter_that_takes_part_later_keeps_its_gradient(batch: Batch) -> N
 
 @pytest.mark.parametrize("is_work", [True, False], ids=["work", "waiting"])
 def test_only_work_is_counted_and_that_of_the_busiest_core(batch: Batch, is_work: bool) -> None:
-    """Eight parts, each of 20 ms of processor time or of none."""
+    """Several parts, each of 20 ms of processor time or of none."""
     weight = torch.zeros(1, requires_grad=True)
     parts: list[float] = []
 

@@ -44,7 +44,8 @@ class PackedFloats:
     ) -> None:
         self.shape = weight.shape[::-1] if is_turned else weight.shape
         num_outputs, depth = self.shape[0], self._depth()
-        self._packed = torch.empty(kernels.rounded(num_outputs) * depth)
+        assert weight.dtype == torch.float32 and (bias is None or bias.shape == (num_outputs,))
+        self._packed = weight.new_empty(kernels.rounded(num_outputs) * depth)
         self._pack(weight.contiguous(), is_turned)
         self._bias = None if bias is None else bias.float().contiguous()
         address = None if self._bias is None else self._bias.data_ptr()
@@ -63,7 +64,8 @@ class PackedFloats:
         num_outputs, num_inputs = self.shape
         product = x.new_empty(len(x), num_outputs) if out is None else out
         assert x.dtype == torch.float32 and x.shape[1] == num_inputs
-        assert product.shape == (len(x), num_outputs) and product.is_contiguous()
+        assert product.dtype == torch.float32 and product.is_contiguous()
+        assert product.shape == (len(x), num_outputs)
         self._multiply(x, product)
         return product
 

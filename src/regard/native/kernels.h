@@ -12,6 +12,13 @@
 #define HAS_X86 0
 #endif
 
+/* Whether the compiler also knows those for bfloat16. */
+#if HAS_X86 && (__clang_major__ >= 9 || (!defined(__clang__) && __GNUC__ >= 11))
+#define HAS_PAIRS 1
+#else
+#define HAS_PAIRS 0
+#endif
+
 /* A matrix packed by `pack_floats` or, its inputs in pairs, by `pack_pairs`; without a bias, that is
    NULL. */
 typedef struct {

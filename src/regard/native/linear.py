@@ -3,13 +3,14 @@
 y = x Wᵀ + b        ∂x = ∂y W        ∂W = ∂yᵀ x        ∂b = Σ ∂y
 """
 
+from functools import cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from regard.machine import has_amx
+from regard.machine import has_amx, num_tile_palettes
 from regard.native import kernels
 from regard.native.floats import PackedFloats
 from regard.native.outer import sum_outer_products
@@ -21,7 +22,7 @@ FEW_ROWS = 64
 
 
 class Linear(nn.Linear):
-    """Equals `nn.Linear`; under autocast to bfloat16 its products are, and its outputs floats."""
+    """Equals `nn.Linear`, but that gradients have none of their own."""
 
     def forward(self, input: Float[Tensor, "*B D"]) -> Float[Tensor, "*B F"]:
         return linear(input, self.weight, self.bias)
@@ -30,7 +31,10 @@ class Linear(nn.Linear):
 def linear(
     x: Float[Tensor, "*B D"], weight: Float[Tensor, "F D"], bias: Float[Tensor, "F"] | None
 ) -> Float[Tensor, "*B F"]:
-    """Equals `F.linear`; where something is learned from many rows, by kernels of our own."""
+    """Equals `F.linear`; where something is learned from many rows, by kernels of our own.
+
+    Under autocast they multiply in bfloat16 and give floats.
+    """
     is_learning = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
     is_low = torch.is_autocast_enabled("cpu")
     if not is_learning or not can_multiply(x, weight, is_low=is_low):
@@ -47,11 +51,18 @@ def can_multiply(x: Float[Tensor, "*B D"], weight: Float[Tensor, "F D"], *, is_l
         weight: the matrix.
         is_low: the product is in bfloat16. With AMX oneDNN is faster.
     """
-    if x.numel() < FEW_ROWS * x.shape[-1] or not (x.is_cpu and weight.dtype == torch.float32):
+    is_simple = x.is_cpu and weight.is_cpu and weight.dtype == torch.float32
+    if not is_simple or x.numel() < FEW_ROWS * x.shape[-1]:
         return False
     if is_low:
-        return kernels.has_pair_products() and not has_amx()
+        return kernels.has_pair_products() and not _has_tiles()
     return x.dtype == torch.float32 and kernels.has_float_products()
+
+
+@cache
+def _has_tiles() -> bool:
+    """Whether the processor has AMX, and it works."""
+    return has_amx() and bool(num_tile_palettes())
 
 
 class _Linear(torch.autograd.Function):
@@ -60,18 +71,20 @@ class _Linear(torch.autograd.Function):
         rows = x.flatten(0, -2).contiguous()
         ctx.save_for_backward(rows, weight)
         ctx.is_low = is_low
-        return _packed(is_low)(weight, bias)(rows).view(*x.shape[:-1], len(weight))
+        product = rows.new_empty(*x.shape[:-1], len(weight))
+        _packed(is_low)(weight, bias)(rows, product.view(len(rows), -1))
+        return product
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         rows, weight = ctx.saved_tensors
-        flat = gradient.reshape(-1, len(weight))
+        flat = gradient.flatten(0, -2).contiguous()
         needs_x, needs_weight, needs_bias, _ = ctx.needs_input_grad
         d_x = d_weight = d_bias = None
         if needs_x:
             d_x = _packed(ctx.is_low)(weight, is_turned=True)(flat)
-            d_x = d_x.view(*gradient.shape[:-1], -1)
+            d_x = d_x.view(*gradient.shape[:-1], weight.shape[1])
         if needs_weight:
             d_weight = sum_outer_products(flat, rows, is_low=ctx.is_low)
         if needs_bias:

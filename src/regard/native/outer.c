@@ -9,7 +9,10 @@
 #include "kernels.h"
 
 #if HAS_X86
+#include "wide.h"
+#if HAS_PAIRS
 #include "pairs.h"
+#endif
 
 /* Columns of `left` in a tile, and panels: what is summed in registers together. */
 #define TILE 8
@@ -24,9 +27,9 @@ static AVX512 void copy_columns(const float *matrix, int64_t stride, int64_t dep
 {
     for (int64_t first = 0; first < width; first += panel_width) {
         int64_t left = width - first < panel_width ? width - first : panel_width;
-        __mmask16 all = first_places(panel_width), there = first_places(left);
+        __mmask16 whole = first_places(panel_width), there = first_places(left);
         for (int64_t k = 0; k < depth; k++, packed += panel_width)
-            _mm512_mask_storeu_ps(packed, all,
+            _mm512_mask_storeu_ps(packed, whole,
                                   _mm512_maskz_loadu_ps(there, matrix + k * stride + first));
     }
 }
@@ -95,11 +98,13 @@ static AVX512 void add_floats(const float *tiles, const float *panels, int64_t d
     add_block(tiles, panels, depth, rows, columns, is_first, 0, sum);
 }
 
+#if HAS_PAIRS
 static AVX512 void add_pairs(const float *tiles, const float *panels, int64_t depth, int64_t rows,
                              int64_t columns, int is_first, float *sum)
 {
     add_block(tiles, panels, num_pairs(depth), rows, columns, is_first, 1, sum);
 }
+#endif
 
 /* The sum over `count` rows of `left` and `right`, instead of or in addition to what is in `sum`.
 
@@ -112,18 +117,20 @@ void sum_outer_products(const float *left, const float *right, int64_t count, in
 {
     int64_t width = (columns + SIXTEEN - 1) / SIXTEEN * SIXTEEN;
     float *panels = space, *tiles = space + DEPTH * width;
-    void (*pack)(const float *, int64_t, int64_t, int64_t, int, float *) =
-        is_low ? pair_columns : copy_columns;
-    void (*add)(const float *, const float *, int64_t, int64_t, int64_t, int, float *) =
-        is_low ? add_pairs : add_floats;
-    int64_t most = is_low ? 2 * DEPTH : DEPTH;
+    void (*pack)(const float *, int64_t, int64_t, int64_t, int, float *) = copy_columns;
+    void (*add)(const float *, const float *, int64_t, int64_t, int64_t, int, float *) = add_floats;
+#if HAS_PAIRS
+    if (is_low)
+        pack = pair_columns, add = add_pairs;
+#endif
+    int64_t most = is_low ? 2 * DEPTH : DEPTH, blocks = (rows + COLUMNS - 1) / COLUMNS;
+    threads = threads < blocks ? threads : blocks;
     for (int64_t k = 0; k < count; k += most) {
         int64_t depth = count - k < most ? count - k : most;
         pack(right + k * columns, columns, depth, columns, SIXTEEN, panels);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
         for (int64_t part = 0; part < threads; part++) {
             float *mine = tiles + part * DEPTH * COLUMNS;
-            int64_t blocks = (rows + COLUMNS - 1) / COLUMNS;
             int64_t last = (part + 1) * blocks / threads;
             for (int64_t block = part * blocks / threads; block < last; block++) {
                 int64_t r = block * COLUMNS, num = rows - r < COLUMNS ? rows - r : COLUMNS;

@@ -31,7 +31,8 @@ def sum_outer_products(
     adds = total is not None or count == 0
     if total is None:
         total = (left.new_zeros if adds else left.new_empty)(num_rows, num_columns)
-    assert total.shape == (num_rows, num_columns) and total.is_contiguous()
+    assert total.dtype == torch.float32 and total.is_contiguous()
+    assert total.shape == (num_rows, num_columns)
     threads = torch.get_num_threads()
     space = left.new_empty(DEPTH * (kernels.rounded(num_columns) + threads * COLUMNS))
     kernels.call(

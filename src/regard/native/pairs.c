@@ -5,7 +5,7 @@
 
 #include "kernels.h"
 
-#if !HAS_X86
+#if !HAS_PAIRS
 void can_multiply_pairs(int64_t *answer) { *answer = 0; }
 #else
 #include "pairs.h"

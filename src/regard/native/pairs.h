@@ -33,13 +33,13 @@ static inline BFLOAT16 void pair_columns(const float *matrix, int64_t stride, in
     const __m512i order = _mm512_loadu_si512(one_of_each);
     for (int64_t first = 0; first < width; first += panel_width) {
         int64_t left = width - first < panel_width ? width - first : panel_width;
-        __mmask16 all = first_places(panel_width), there = first_places(left);
+        __mmask16 whole = first_places(panel_width), there = first_places(left);
         const float *row = matrix + first;
         for (int64_t k = 0; k < depth; k += 2, row += 2 * stride, packed += panel_width) {
             __m512 one = _mm512_maskz_loadu_ps(there, row);
             __m512 next = _mm512_maskz_loadu_ps(k + 1 < depth ? there : 0, row + stride);
             __m512i both = (__m512i)_mm512_cvtne2ps_pbh(next, one);
-            _mm512_mask_storeu_epi32(packed, all, _mm512_permutexvar_epi16(order, both));
+            _mm512_mask_storeu_epi32(packed, whole, _mm512_permutexvar_epi16(order, both));
         }
     }
 }

@@ -19,7 +19,7 @@ class PackedPairs(PackedFloats):
         if is_turned:
             kernels.call("pack_turned_pairs", weight, *self.shape, self._packed)
         else:
-            space = torch.empty(self.shape[0] * self._depth())
+            space = weight.new_empty(self.shape[0] * self._depth())
             kernels.call("pack_pairs", weight, *self.shape, space, self._packed)
 
     def _multiply(self, x: Tensor, product: Tensor) -> None:

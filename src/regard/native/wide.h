@@ -11,7 +11,7 @@
 /* Loops over sums that are to stay in registers. */
 #define UNROLLED _Pragma("GCC unroll 8")
 
-/* The places of a register that `left` numbers fill, from the first on. */
+/* The places of a register that `left` numbers fill, of none on, from the first. */
 INLINE __mmask16 first_places(int64_t left)
 {
     return left < SIXTEEN ? (__mmask16)((1 << left) - 1) : (__mmask16)0xffff;

@@ -9,8 +9,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from regard.serve.limits import Limits
 
-# Bytes of an answer that the system may hold for a connection. It asks for more only when a good
-# part of them has been taken, and would hold megabytes: a slow reader would seem to have stopped.
+# Bytes of an answer that the system may hold before it sends them. It asks for more only when a
+# good part of them is gone, and would hold megabytes: a slow reader would seem to have stopped.
 HELD = 16_384
 
 
@@ -33,8 +33,11 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)  # tell us of every byte that waits to be sent
-        held = transport.get_extra_info("socket")
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, HELD)
+        connection = transport.get_extra_info("socket")
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, HELD)
+        else:  # bounds what is under way too, so that an answer takes more round trips
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, HELD)
         self._reading = self._cut_later()
 
     def data_received(self, data: bytes) -> None:

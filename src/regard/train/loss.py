@@ -48,7 +48,7 @@ def fused_projection_loss(
 ) -> Loss:
     """Equals `label_smoothed_loss(hidden @ weight.T + bias, targets, smoothing)`.
 
-    The M × V logits z are never stored: they are made a few hundred tokens at a time, turned
+    The M × V logits z are never stored: they are made a hundred tokens or so at a time, turned
     into their own gradient in place,
 
         ∂loss/∂z_k = p(k) − (1 − ε) · [k = y] − ε / V

@@ -25,6 +25,7 @@ class StepReport:
         gradient_norm: before clipping.
         tokens: target tokens it learned from.
         seconds: what it took.
+        busy: the same in processor time of the busiest core (`Trainer.busy`).
     """
 
     step: int
@@ -35,6 +36,7 @@ class StepReport:
     gradient_norm: float
     tokens: int
     seconds: float
+    busy: float
 
 
 @dataclass(frozen=True, slots=True)

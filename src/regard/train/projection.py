@@ -3,7 +3,7 @@
     z = h Wᵀ + b
 
 The logits z of a batch fill more memory than the rest of a step together. A fused loss makes them
-for a few hundred states at a time and turns them into their own gradient in place. Products are
+for a hundred states or so at a time and turns them into their own gradient in place. Products are
 taken in the precision of the states, bfloat16 where that is faster; sums are kept in the weight's.
 """
 
@@ -66,10 +66,10 @@ class Projection:
         *,
         is_learning: bool,
     ) -> None:
-        self._factor = weight.to(hidden.dtype)
         self._is_low = hidden.dtype == torch.bfloat16
         packed = PackedPairs if self._is_low else PackedFloats
         is_packed = can_multiply(hidden, weight, is_low=self._is_low)
+        self._factor = weight if is_packed else weight.to(hidden.dtype)
         self._forwards = packed(weight) if is_packed else None
         self._back = packed(weight, is_turned=True) if is_packed and is_learning else None
         self._bias = bias

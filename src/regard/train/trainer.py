@@ -163,7 +163,7 @@ class Trainer:
 
     def step(self, batches: Sequence[Batch]) -> StepReport:
         """Learn from these batches together, as one optimiser step."""
-        started, busy = time.perf_counter(), self.busy()
+        started, started_busy = time.perf_counter(), self.busy()
         config, progress = self.config, self.progress
         rate = learning_rate(
             config.schedule,
@@ -179,7 +179,8 @@ class Trainer:
         if self.moving_average is not None:
             self.moving_average.follow(progress.step)
         progress.tokens += num_tokens
-        progress.seconds += self.busy() - busy
+        busy = self.busy() - started_busy
+        progress.seconds += busy
         return StepReport(
             step=progress.step,
             epoch=progress.epoch,
@@ -189,6 +190,7 @@ class Trainer:
             gradient_norm=norm,
             tokens=num_tokens,
             seconds=time.perf_counter() - started,
+            busy=busy,
         )
 
     def busy(self) -> float:
