@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+import train_products
 from regard.models.flops import forward_flops
 from regard.models.transformer import TransformerConfig
+from regard.native import kernels
 from train_products import products, products_step
 from train_systems import BATCH_TOKENS, PAD, SYSTEMS, make_batches
 
@@ -63,11 +66,23 @@ def test_the_products_are_those_of_the_formula_but_for_attention_itself() -> Non
 def test_the_products_of_a_step_are_taken_forwards_and_twice_backwards() -> None:
     (batch,) = make_batches(VOCABULARY, 1)
     counted = sum(rows * n * m for rows, n, m in products(SMALL, VOCABULARY, batch))
-    with patch.object(torch, "mm", wraps=torch.mm) as multiply:
+    with (
+        patch.object(train_products, "can_multiply", lambda *_, **__: False),
+        patch.object(torch, "mm", wraps=torch.mm) as multiply,
+    ):
         products_step(SMALL, VOCABULARY)(batch)
     taken = sum(a.numel() * b.shape[1] for a, b in (call.args for call in multiply.call_args_list))
     # A part of the batch may have less padding than the whole.
     assert 0.9 * 3 * counted < taken <= 3 * counted
+
+
+@pytest.mark.skipif(not kernels.has_float_products(), reason="the processor has no AVX-512")
+def test_they_are_taken_by_our_kernels_where_the_trainers_are() -> None:
+    (batch,) = make_batches(VOCABULARY, 1)
+    with patch.object(kernels, "call", wraps=kernels.call) as call:
+        products_step(SMALL, VOCABULARY)(batch)
+    names = Counter(each.args[0] for each in call.mock_calls)
+    assert 0 < names["multiply_floats"] == 2 * names["sum_outer_products"]
 
 
 @pytest.mark.slow

@@ -44,7 +44,8 @@ def test_watched_and_unwatched_agree_in_integers(quantised: Path) -> None:
     model = load(quantised, device="cpu")
     watched, unwatched = (model.translate(SENTENCES, align=align) for align in (True, False))
     assert [t.text for t in watched] == [t.text for t in unwatched]
-    expected = pytest.approx([t.score for t in unwatched], abs=1e-4)
+    # What lies at the border of two integers falls on either side, by how it was summed.
+    expected = pytest.approx([t.score for t in unwatched], abs=1e-3)
     assert [t.score for t in watched] == expected
 
 
