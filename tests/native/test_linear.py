@@ -16,25 +16,14 @@ from regard.native.outer import DEPTH, sum_outer_products
 from regard.native.pairs import PackedPairs
 from regard.plain import plain
 from regard.shapes import Tensor
+from tests.native.samples import needs_floats, needs_pairs, numbers, seeds, sizes
 
-needs_floats = pytest.mark.skipif(
-    not kernels.has_float_products(), reason="the processor has no AVX-512"
-)
-needs_pairs = pytest.mark.skipif(
-    not kernels.has_pair_products(), reason="the processor has no AVX512-BF16"
-)
 precisions = pytest.mark.parametrize(
     "is_low",
     [pytest.param(False, marks=needs_floats), pytest.param(True, marks=needs_pairs)],
     ids=["floats", "bfloat16"],
 )
-sizes = st.integers(1, 150)
 rows_of_gradients = st.integers(0, 3 * DEPTH)
-seeds = st.integers(0, 9999)
-
-
-def numbers(*shape: int, seed: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def rounded(x: Tensor, is_low: bool) -> Tensor:

@@ -47,14 +47,9 @@ void pack_floats(const float *weight, int64_t outputs, int64_t inputs, float *pa
 
 /* packed[panel, input, output] = weight[input, output]: the matrix of products with rows that are
    gradients. */
-AVX512 void pack_turned_floats(const float *weight, int64_t outputs, int64_t inputs, float *packed)
+void pack_turned_floats(const float *weight, int64_t outputs, int64_t inputs, float *packed)
 {
-    for (int64_t first = 0; first < outputs; first += SIXTEEN) {
-        __mmask16 there = first_places(outputs - first);
-        for (int64_t i = 0; i < inputs; i++, packed += SIXTEEN)
-            _mm512_storeu_ps(packed,
-                             _mm512_maskz_loadu_ps(there, weight + i * outputs + first));
-    }
+    copy_columns(weight, outputs, inputs, outputs, SIXTEEN, packed);
 }
 
 static AVX512 void multiply_some(const float *x, int64_t rows, const FloatMatrix *matrix,

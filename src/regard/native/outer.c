@@ -3,59 +3,34 @@
        sum[i, j] = Σ_k left[k, i] right[k, j]
 
    A block of k at a time: of `right` all columns are packed in panels of sixteen, of `left` as many
-   as the second cache holds in tiles of eight, so that both are read in the order they lie in. They
+   as the second cache holds in tiles of ROWS, so that both are read in the order they lie in. They
    are packed as floats, or as pairs of bfloat16 numbers where the processor multiplies these. */
 
 #include "kernels.h"
 
 #if HAS_X86
-#include "wide.h"
+#include "panels.h"
 #if HAS_PAIRS
 #include "pairs.h"
 #endif
 
-/* Columns of `left` in a tile, and panels: what is summed in registers together. */
-#define TILE 8
-#define PANELS 3
 /* Numbers or pairs summed before the sums are put down, and columns of `left` packed at a time. */
 #define DEPTH 256
 #define COLUMNS 128
-
-/* packed[panel, k, j] = matrix[k, j]; what fills the last panel up is zero. */
-static AVX512 void copy_columns(const float *matrix, int64_t stride, int64_t depth, int64_t width,
-                                int panel_width, float *packed)
-{
-    for (int64_t first = 0; first < width; first += panel_width) {
-        int64_t left = width - first < panel_width ? width - first : panel_width;
-        __mmask16 whole = first_places(panel_width), there = first_places(left);
-        for (int64_t k = 0; k < depth; k++, packed += panel_width)
-            _mm512_mask_storeu_ps(packed, whole,
-                                  _mm512_maskz_loadu_ps(there, matrix + k * stride + first));
-    }
-}
 
 /* A tile times some panels, added to the sums of the `rows` and `columns` that are there. */
 INLINE AVX512 void add_tile(const float *tile, const float *panel, int64_t depth, int panels,
                             int64_t rows, int64_t columns, int64_t stride, int is_first, int is_low,
                             float *sum)
 {
-    __m512 sums[TILE][PANELS];
-    UNROLLED for (int r = 0; r < TILE; r++)
+    __m512 sums[ROWS][PANELS];
+    UNROLLED for (int r = 0; r < ROWS; r++)
         UNROLLED for (int p = 0; p < panels; p++)
             sums[r][p] = _mm512_setzero_ps();
-    for (int64_t k = 0; k < depth; k++) {
-        __m512 numbers[PANELS];
-        UNROLLED for (int p = 0; p < panels; p++)
-            numbers[p] = _mm512_loadu_ps(panel + (p * depth + k) * SIXTEEN);
-        UNROLLED for (int r = 0; r < TILE; r++) {
-            __m512 number = _mm512_set1_ps(tile[k * TILE + r]);
-            UNROLLED for (int p = 0; p < panels; p++)
-                sums[r][p] = add_product(sums[r][p], number, numbers[p], is_low);
-        }
-    }
+    add_products(sums, tile, 1, ROWS, panel, depth, depth, ROWS, panels, is_low);
     UNROLLED for (int p = 0; p < panels; p++) {
         __mmask16 there = first_places(columns - p * SIXTEEN);
-        UNROLLED for (int r = 0; r < TILE; r++)
+        UNROLLED for (int r = 0; r < ROWS; r++)
             if (r < rows) {
                 float *place = sum + r * stride + p * SIXTEEN;
                 __m512 before = is_first ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(there, place);
@@ -69,7 +44,7 @@ INLINE AVX512 void add_panels(const float *tiles, const float *panel, int64_t de
                               int64_t rows, int64_t columns, int64_t stride, int is_first,
                               int is_low, float *sum)
 {
-    for (int64_t r = 0; r < rows; r += TILE)
+    for (int64_t r = 0; r < rows; r += ROWS)
         add_tile(tiles + r * depth, panel, depth, panels, rows - r, columns, stride, is_first,
                  is_low, sum + r * stride);
 }
@@ -134,7 +109,7 @@ void sum_outer_products(const float *left, const float *right, int64_t count, in
             int64_t last = (part + 1) * blocks / threads;
             for (int64_t block = part * blocks / threads; block < last; block++) {
                 int64_t r = block * COLUMNS, num = rows - r < COLUMNS ? rows - r : COLUMNS;
-                pack(left + k * rows + r, rows, depth, num, TILE, mine);
+                pack(left + k * rows + r, rows, depth, num, ROWS, mine);
                 add(mine, panels, depth, num, columns, !adds && k == 0, sum + r * columns);
             }
         }

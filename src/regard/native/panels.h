@@ -1,4 +1,4 @@
-/* Rows times a packed matrix: what products of floats and of pairs of bfloat16 numbers share.
+/* Rows times packed panels: what products of floats and of pairs of bfloat16 numbers share.
 
    Both lie in units of four bytes, a float or two bfloat16 numbers that follow one another in a row.
    Sixteen outputs stand together in a panel, unit by unit. Every output is summed from the first
@@ -15,7 +15,42 @@
 #define ROWS 8
 #define PANELS 3
 /* Units whose part of so many panels stays in the cache. */
-#define DEPTH 2048
+#define CACHED 2048
+
+/* packed[panel, k, j] = matrix[k, j]; what fills the last panel up is zero.
+
+   panel_width: at most sixteen. */
+static inline AVX512 void copy_columns(const float *matrix, int64_t stride, int64_t depth,
+                                       int64_t width, int panel_width, float *packed)
+{
+    for (int64_t first = 0; first < width; first += panel_width) {
+        int64_t left = width - first < panel_width ? width - first : panel_width;
+        __mmask16 whole = first_places(panel_width), there = first_places(left);
+        for (int64_t k = 0; k < depth; k++, packed += panel_width)
+            _mm512_mask_storeu_ps(packed, whole,
+                                  _mm512_maskz_loadu_ps(there, matrix + k * stride + first));
+    }
+}
+
+/* sums[r, p] += Σ_i x[r, i] packed[p, i] over some units.
+
+   row, unit: how far apart the rows of x lie, and a row's units.
+   depth: of a panel. */
+INLINE AVX512 void add_products(__m512 sums[ROWS][PANELS], const float *x, int64_t row,
+                                int64_t unit, const float *packed, int64_t depth, int64_t units,
+                                int rows, int panels, int is_low)
+{
+    for (int64_t i = 0; i < units; i++) {
+        __m512 weights[PANELS];
+        UNROLLED for (int p = 0; p < panels; p++)
+            weights[p] = _mm512_loadu_ps(packed + (p * depth + i) * SIXTEEN);
+        UNROLLED for (int r = 0; r < rows; r++) {
+            __m512 number = _mm512_set1_ps(x[r * row + i * unit]);
+            UNROLLED for (int p = 0; p < panels; p++)
+                sums[r][p] = add_product(sums[r][p], number, weights[p], is_low);
+        }
+    }
+}
 
 /* Some rows times some panels, from one unit to before another; what the units before gave is in
    the output already. */
@@ -33,16 +68,8 @@ INLINE AVX512 void multiply_tile(const float *x, const FloatMatrix *matrix, int6
             sums[r][p] = from ? _mm512_maskz_loadu_ps(there, output + r * outputs + f)
                               : _mm512_setzero_ps();
     }
-    for (int64_t i = from; i < to; i++) {
-        __m512 weights[PANELS];
-        UNROLLED for (int p = 0; p < panels; p++)
-            weights[p] = _mm512_loadu_ps(packed + (p * depth + i) * SIXTEEN);
-        UNROLLED for (int r = 0; r < rows; r++) {
-            __m512 number = _mm512_set1_ps(x[r * depth + i]);
-            UNROLLED for (int p = 0; p < panels; p++)
-                sums[r][p] = add_product(sums[r][p], number, weights[p], is_low);
-        }
-    }
+    add_products(sums, x + from, depth, 1, packed + from * SIXTEEN, depth, to - from, rows, panels,
+                 is_low);
     UNROLLED for (int p = 0; p < panels; p++) {
         int64_t f = (panel + p) * SIXTEEN;
         __mmask16 there = first_places(outputs - f);
@@ -60,7 +87,7 @@ INLINE AVX512 void multiply_panels(const float *x, int64_t rows, const FloatMatr
 {
     int64_t depth = matrix->inputs, outputs = matrix->outputs, from = 0;
     do {
-        int64_t to = from + DEPTH < depth ? from + DEPTH : depth, r = 0;
+        int64_t to = from + CACHED < depth ? from + CACHED : depth, r = 0;
         for (; r + ROWS <= rows; r += ROWS)
             multiply_tile(x + r * depth, matrix, panel, from, to, ROWS, panels, is_low,
                           output + r * outputs);
