@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,21 @@ def test_the_fingerprint_knows_the_number_of_threads() -> None:
 
 def test_the_fingerprint_is_the_same_twice() -> None:
     assert fingerprint() == fingerprint()
+
+
+def test_other_kernels_have_another_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {fingerprint()["kernels"]}
+    for content in (b"one build", b"another build"):
+        library = tmp_path / content.decode()
+        library.write_bytes(content)
+        spec = ModuleSpec("regard.native._kernels", None, origin=str(library))
+        monkeypatch.setattr("importlib.util.find_spec", lambda name, spec=spec: spec)
+        found.add(fingerprint()["kernels"])
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found.add(fingerprint()["kernels"])
+    assert len(found) == 4
 
 
 def test_the_speed_of_matrix_products_is_plausible() -> None:

@@ -139,13 +139,14 @@ def test_a_budget_of_operations_is_spent(system: System, tmp_path: Path) -> None
     assert result.flops - base == pytest.approx(budget.flops, rel=0.5 / result.steps + 0.05)
 
 
-def test_a_stop_before_the_measurement_costs_no_minutes(
+def test_minutes_are_those_at_work_and_outlive_a_stop_before_the_measurement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slow(*given: Any) -> Any:
         started = time.process_time()
         while time.process_time() < started + 0.1:
             pass
+        time.sleep(2)  # another program's turn, which is not counted
         return train_system(*given)
 
     def stopped(*_: Any) -> None:
@@ -156,7 +157,7 @@ def test_a_stop_before_the_measurement_costs_no_minutes(
         patched.setattr("regard.road.race.measure", stopped)
         with pytest.raises(KeyboardInterrupt):
             little_race(tmp_path).enter(DICTIONARY)
-    assert little_race(tmp_path).enter(DICTIONARY).minutes >= 0.1 / 60
+    assert 0.1 / 60 <= little_race(tmp_path).enter(DICTIONARY).minutes < 2 / 60
 
 
 def test_a_stopped_race_goes_on_as_if_it_never_had(tmp_path: Path) -> None:
