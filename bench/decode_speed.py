@@ -48,7 +48,6 @@ MODES = ("decode", "latency")
 NUM_SENTENCES = {"tiny": 512, "small": 384, "base": 96}
 NUM_ALONE = 40
 ROUNDS = 5
-FOR_TRIALS = 4  # the sweep takes a fourth of the sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +120,8 @@ def work(system: str, stage: Path, beam: int, mode: str, *, sweeps: bool) -> Non
     seconds = {}
     for settings in candidates if sweeps else candidates[:1]:
         run = rival.open(stage, beam, settings)
-        some = sources[: max(len(sources) // FOR_TRIALS, 1)]
-        run(some)
-        seconds[settings] = time_of(run, some, alone)[0]
+        run(sources[:NUM_ALONE])
+        seconds[settings] = time_of(run, sources, alone)[0]
     best = min(seconds, key=lambda settings: seconds[settings])
     if len(seconds) > 1:
         run = rival.open(stage, beam, best)

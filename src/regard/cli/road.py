@@ -19,10 +19,19 @@ Flag = Parameter(negative=())
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=())]
 
 # What every learned system is given, unless its own settings say otherwise. The moving average
-# makes whatever weights the end of the budget finds good ones.
+# makes whatever weights the end of the budget finds good ones. Who only learns the training text by
+# heart need not spend the rest of it.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "text": {"vocab_size": 6000},
-    "train": {"ema": 0.998, "average": 2, "validate_every": 250, "save_every": 250, "keep": 2},
+    "text": {"vocab_size": 8000},
+    "train": {
+        "ema": 0.998,
+        "average": 2,
+        "validate_every": 500,
+        "save_every": 500,
+        "keep": 2,
+        "stop_on": "bleu",
+        "patience": 8,
+    },
     "decoding": {"beam": 5},
 }
 # The moving average is what is validated at the end: no need to average, and validate, once more.
