@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from regard.errors import ConfigError, RegardError
+from regard.models.decoder_only import DecoderOnly
+from regard.models.encoder_only import EncoderOnly
 from regard.models.transformer import PRESETS, Transformer, TransformerConfig
 from regard.nn.embedding import load_pretrained
 from regard.nn.experts import MixtureOfExperts
@@ -155,3 +157,23 @@ def test_dropout_acts_in_training_only() -> None:
     assert torch.equal(
         encode(source.tokens, source.mask).states, encode(source.tokens, source.mask).states
     )
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_dropped_word_leaves_its_position_and_the_others_make_up_for_it(side: str) -> None:
+    embedder = getattr(small((13, 13), dropout=0.0, dropout_words=0.25), side)
+    tokens = torch.randint(4, 13, (64, 32))
+    found = embedder(tokens)
+    position = embedder.position(tokens, 0, None).expand_as(found)
+    whole = position + embedder.embedding(tokens) / 0.75
+    is_dropped = (found == position).all(-1)
+    assert 0.2 < is_dropped.float().mean() < 0.3
+    assert torch.allclose(found[~is_dropped], whole[~is_dropped], atol=1e-6)
+    assert torch.equal(embedder.eval()(tokens), embedder.embedding(tokens) + position)
+
+
+def test_halves_of_a_transformer_drop_words_too() -> None:
+    config = replace(TINY, dropout=0.0, dropout_words=0.5)
+    tokens = torch.randint(4, 13, (8, 8))
+    for embedder in (EncoderOnly(config, 13).source, DecoderOnly(config, 13).target):
+        assert not torch.equal(embedder(tokens), embedder(tokens))

@@ -22,7 +22,7 @@ class DecoderOnly(nn.Module):
         super().__init__()
         embedding = Embedding(vocabulary, config.d_model)
         position = POSITIONS[config.position](config.d_model, config.max_positions)
-        self.target = Embedder(embedding, position, config.dropout)
+        self.target = Embedder(embedding, position, config.dropout, config.dropout_words)
         self.decoder = Decoder(config, has_cross=False)
         self.output = nn.Linear(config.d_model, vocabulary, bias=False)
         self.output.weight = embedding.weight

@@ -19,7 +19,7 @@ class EncoderOnly(nn.Module):
         super().__init__()
         embedding = Embedding(vocabulary, config.d_model)
         position = POSITIONS[config.position](config.d_model, config.max_positions)
-        self.source = Embedder(embedding, position, config.dropout)
+        self.source = Embedder(embedding, position, config.dropout, config.dropout_words)
         self.encoder = Encoder(config)
 
     def forward(

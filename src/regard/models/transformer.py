@@ -51,6 +51,9 @@ class TransformerConfig(ModelConfig):
         Probability, Doc("on attention weights; above 0 the fused kernel is lost")
     ] = 0.0
     dropout_ff: Annotated[Probability, Doc("inside the feed-forward network")] = 0.0
+    dropout_words: Annotated[
+        Probability, Doc("on whole tokens, of which the position is left; try 0.1 on little data")
+    ] = 0.0
     activation: Annotated[Activation, Doc("of the feed-forward network")] = "relu"
     norm: Annotated[NormKind, Doc("layer norm, or batch norm to see why not")] = "layer"
     norm_place: Annotated[
@@ -141,13 +144,21 @@ PRESETS: dict[str, TransformerConfig] = {
 
 
 class Embedder(nn.Module):
-    """Token embedding plus position, with dropout on the sum (sections 3.4, 3.5, 5.4)."""
+    """Token embedding plus position, with dropout on the sum (sections 3.4, 3.5, 5.4).
 
-    def __init__(self, embedding: Embedding, position: Position, dropout: float) -> None:
+    Differs: before that, whole tokens may be dropped (Gal & Ghahramani 2016, section 4.2;
+    Sennrich & Zhang 2019 for translation from little data), each by itself and not each word of the
+    vocabulary wherever it stands.
+    """
+
+    def __init__(
+        self, embedding: Embedding, position: Position, dropout: float, dropout_words: float = 0.0
+    ) -> None:
         super().__init__()
         self.embedding = embedding
         self.position = position
         self.dropout = Dropout(dropout)
+        self.dropout_words = Dropout(dropout_words)
 
     def forward(
         self,
@@ -155,8 +166,10 @@ class Embedder(nn.Module):
         offset: int = 0,
         lengths: Int[Tensor, "B"] | None = None,
     ) -> Float[Tensor, "B T D"]:
-        embedded = self.embedding(tokens) + self.position(tokens, offset, lengths)
-        dropped: Tensor = self.dropout(embedded)
+        words: Tensor = self.embedding(tokens)
+        if self.training and self.dropout_words.num_dropped > 0:
+            words = words * self.dropout_words(words.new_ones(*tokens.shape, 1))
+        dropped: Tensor = self.dropout(words + self.position(tokens, offset, lengths))
         return dropped
 
 
@@ -341,8 +354,9 @@ class Transformer(Seq2Seq[DecoderState]):
         self.is_divisible = config.norm != "batch" and config.dropout_attention == 0
         source, target = embeddings(config, source_vocabulary, target_vocabulary)
         position = POSITIONS[config.position]
-        self.source = Embedder(source, position(d_model, config.max_positions), config.dropout)
-        self.target = Embedder(target, position(d_model, config.max_positions), config.dropout)
+        dropout = config.dropout, config.dropout_words
+        self.source = Embedder(source, position(d_model, config.max_positions), *dropout)
+        self.target = Embedder(target, position(d_model, config.max_positions), *dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.output = output_layer(config, target, bias=config.output_bias)
