@@ -73,7 +73,7 @@ def test_the_products_of_a_step_are_taken_forwards_and_twice_backwards() -> None
         products_step(SMALL, VOCABULARY)(batch)
     taken = sum(a.numel() * b.shape[1] for a, b in (call.args for call in multiply.call_args_list))
     # A part of the batch may have less padding than the whole.
-    assert 0.9 * 3 * counted < taken <= 3 * counted
+    assert 0.8 * 3 * counted < taken <= 3 * counted
 
 
 @pytest.mark.skipif(not kernels.has_float_products(), reason="the processor has no AVX-512")

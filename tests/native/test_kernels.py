@@ -43,6 +43,15 @@ def test_softmax(rows: int, width: int, spread: float, seed: int) -> None:
     torch.testing.assert_close(log_sums, x.logsumexp(-1, keepdim=True), atol=1e-5, rtol=1e-6)
 
 
+@given(names=st.lists(st.integers(0, 6), max_size=40), width=sizes, seed=seeds)
+def test_add_to_rows(names: list[int], width: int, seed: int) -> None:
+    rows, x = torch.tensor(names, dtype=torch.int64), numbers(len(names), width, seed=seed)
+    total = numbers(7, width, seed=seed + 1)
+    expected = total.index_add(0, rows, x, alpha=0.5)
+    kernels.add_to_rows(total, rows, x, 0.5)
+    torch.testing.assert_close(total, expected, atol=1e-5, rtol=1e-5)
+
+
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf])
 @pytest.mark.parametrize("place", [0, 33])
 def test_what_is_no_number_stays_none(bad: float, place: int) -> None:

@@ -83,8 +83,11 @@ def test_outer_products(
         found = sum_outer_products(left, right, is_low=is_low)
         assert_close(found, expected)
         total = numbers(rows, columns, seed=seed + 2)
-        added = sum_outer_products(left, right, total.clone(), is_low=is_low)
+        left_sum = numbers(rows, seed=seed + 3)
+        expected_sum = left_sum + left.double().sum(0)
+        added = sum_outer_products(left, right, total.clone(), left_sum, is_low=is_low)
     assert_close(added, total + expected)
+    assert_close(left_sum, expected_sum)
 
 
 @precisions

@@ -53,7 +53,7 @@ ATTENTIVE = [
 @pytest.fixture(scope="module")
 def batch() -> Batch:
     """Sentences with a random alignment: some target tokens have several sources, some none."""
-    bare = make_batches(VOCABULARY, 1)[0].rows(0, 12)
+    bare = make_batches(VOCABULARY, 1)[0].only(np.arange(12))
     random = np.random.default_rng(0)
     is_linked = random.random((*bare.target_out.shape, bare.source.shape[1])) < 0.05
     is_linked &= bare.target_mask[:, :, None] & bare.source_mask[:, None, :]
@@ -169,7 +169,7 @@ def test_the_gradient_is_that_of_the_loss_plus_that_of_the_term(head: int, batch
 
 def test_the_gradient_through_the_model_is_that_of_finite_differences(batch: Batch) -> None:
     model = transformer().double()
-    guide, few = guide_of(model, layer=1), batch.rows(0, 2)
+    guide, few = guide_of(model, layer=1), batch.only(np.arange(2))
     loss = guided(model, guide, few).smoothed
     cross = model.get_submodule("decoder.layers.0.cross_attention.query")
     weight = cross.weight

@@ -176,7 +176,7 @@ CONFIG = TransformerConfig(
 @pytest.fixture(scope="module")
 def batch() -> Batch:
     """Sentences of different lengths on both sides."""
-    even = make_batches(VOCABULARY, 1)[0].rows(0, 21)
+    even = make_batches(VOCABULARY, 1)[0].only(np.arange(21))
     lengths = 5 + np.arange(21)[:, None] % 9
     return dataclasses.replace(
         even,
@@ -279,7 +279,7 @@ def test_a_step_brings_the_two_passes_together(batch: Batch) -> None:
 
 
 def test_learning_with_it_lets_the_two_passes_part_less(batch: Batch) -> None:
-    batch = batch.rows(0, 8)
+    batch = batch.only(np.arange(8))
     apart = []
     for alpha in (1e-9, 5.0):
         model = model_of(dropout=0.3)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
@@ -36,7 +37,7 @@ def small_parts() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def batch() -> Batch:
-    return make_batches(VOCABULARY, 1)[0].rows(0, 21)
+    return make_batches(VOCABULARY, 1)[0].only(np.arange(21))
 
 
 def model_of(config: TransformerConfig = CONFIG) -> Transformer:
@@ -130,7 +131,7 @@ def test_parts_drop_differently(batch: Batch) -> None:
     seen: list[float] = []
 
     def loss(part: Batch) -> Loss:
-        found = batch_loss(model, batch.rows(0, 4), 0.1)
+        found = batch_loss(model, batch.only(np.arange(4)), 0.1)
         seen.append(float(found.smoothed.detach()))
         return found
 
@@ -151,7 +152,47 @@ def test_every_example_is_in_one_part(batch: Batch, num_parts: int) -> None:
     parts = shards._cut(batch, num_parts)
     assert all(len(part.indices) for part in parts)
     together = list(itertools.chain.from_iterable(part.indices.tolist() for part in parts))
-    assert together == batch.indices.tolist()
+    assert sorted(together) == sorted(batch.indices.tolist())
+
+
+def test_parts_have_like_sentences_and_as_many_tokens() -> None:
+    batch = make_batches(VOCABULARY, 1)[0]
+    parts = shards._cut(batch, 4)
+    tokens = [part.source_mask.sum() + part.target_mask.sum() for part in parts]
+    assert max(tokens) < 1.1 * min(tokens)
+    assert sum(part.source_mask.size for part in parts) < 0.99 * batch.source_mask.size
+    for part in parts:
+        for mask in (part.source_mask, part.target_mask):
+            assert mask.any(0).all(), "no column is padding alone"
+    lengths = [part.source_mask.sum(1) for part in parts]
+    assert all(one.max() <= other.min() for one, other in itertools.pairwise(lengths))
+
+
+def test_one_long_sentence_leaves_something_for_every_part(batch: Batch) -> None:
+    mask = np.zeros((5, 40), dtype=bool)
+    mask[:, :1] = True
+    mask[2] = True
+    ids, indices = np.zeros((5, 40), dtype=np.int64), np.arange(5)
+    parts = shards._cut(Batch(ids, mask, ids, ids, mask, indices), 5)
+    assert [len(part.indices) for part in parts] == [1] * 5
+
+
+@pytest.mark.parametrize(
+    ("num_parts", "num_cores", "expected"),
+    [(4, 2, [[0, 3], [1, 2]]), (5, 2, [[0, 3, 4], [1, 2]]), (2, 3, [[0], [1]]), (1, 1, [[0]])],
+)
+def test_long_and_short_parts_are_dealt_out_evenly(
+    num_parts: int, num_cores: int, expected: list[list[int]]
+) -> None:
+    assert shards._deal(range(num_parts), num_cores) == expected
+
+
+def test_the_whole_is_learned_as_autograd_learns_it(batch: Batch) -> None:
+    model = model_of()
+    parameters, loss = list(model.parameters()), partial(batch_loss, model, smoothing=0.1)
+    found = learn(loss, parameters, batch, 0.01)
+    expected = torch.autograd.grad(0.01 * loss(batch).smoothed, parameters)
+    torch.testing.assert_close(tensors(found), list(expected), atol=1e-6, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Multi-head attention: several small attentions side by side."""
 
-import torch
 from torch import nn
 
 from regard.attention.attend import Attend
@@ -8,7 +7,7 @@ from regard.attention.cache import KeyValue
 from regard.attention.few import attend_to_few, can_attend_to_few
 from regard.attention.scores import Score, scaled_dot
 from regard.errors import ConfigError
-from regard.native.linear import Linear, linear
+from regard.native.linear import Linear, project
 from regard.plain import is_plain
 from regard.shapes import Bool, Float, Tensor
 
@@ -110,8 +109,8 @@ class MultiHead(nn.Module):
     ) -> tuple[Float[Tensor, "B T W"], Float[Tensor, "B S V"] | None]:
         """Queries, keys and values side by side in one product; with a memory, queries apart."""
         if memory is None:
-            return _project(states, self.query, self.key, self.value), None
-        return self.query(states), _project(memory, self.key, self.value)
+            return project(states, self.query, self.key, self.value), None
+        return self.query(states), project(memory, self.key, self.value)
 
     def _unpack(self, packed: Tensor, pairs: Tensor | None) -> list[Float[Tensor, "B H _ _"]]:
         widths = [p.out_features for p in (self.query, self.key, self.value)]
@@ -133,12 +132,3 @@ class MultiHead(nn.Module):
     def _join(self, heads: Float[Tensor, "B H T K"]) -> Float[Tensor, "B T D"]:
         joined: Tensor = self.output(heads.transpose(1, 2).flatten(2))
         return joined
-
-
-def _project(states: Tensor, *projections: nn.Linear) -> Float[Tensor, "B T W"]:
-    """Several projections of the same states in one matrix product, side by side."""
-    weight = torch.cat([projection.weight for projection in projections])
-    bias = None
-    if projections[0].bias is not None:
-        bias = torch.cat([projection.bias for projection in projections])
-    return linear(states, weight, bias)

@@ -44,17 +44,25 @@ class Batch:
     indices: Int64[np.ndarray, " B"]
     alignment: Float32[np.ndarray, "B T S"] | None = None
 
-    def rows(self, begin: int, end: int) -> "Batch":
-        """The examples from `begin` to before `end` alone."""
+    def only(self, rows: Int64[np.ndarray, " _"]) -> "Batch":
+        """These examples alone, without the padding that none of them needs."""
+        source_mask, target_mask = self.source_mask[rows], self.target_mask[rows]
+        source, target = _num_columns(source_mask), _num_columns(target_mask)
+        alignment = None if self.alignment is None else self.alignment[rows, :target, :source]
         return Batch(
-            self.source[begin:end],
-            self.source_mask[begin:end],
-            self.target_in[begin:end],
-            self.target_out[begin:end],
-            self.target_mask[begin:end],
-            self.indices[begin:end],
-            None if self.alignment is None else self.alignment[begin:end],
+            self.source[rows, :source],
+            source_mask[:, :source],
+            self.target_in[rows, :target],
+            self.target_out[rows, :target],
+            target_mask[:, :target],
+            self.indices[rows],
+            alignment,
         )
+
+
+def _num_columns(mask: Bool[np.ndarray, "B S"]) -> int:
+    """How many columns there are up to the last one that someone needs."""
+    return int(np.flatnonzero(mask.any(0)).max(initial=-1)) + 1
 
 
 class Batches:

@@ -15,6 +15,7 @@ from regard.shapes import Bool, Float, Int, Int8, Tensor
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "log_softmax": (c_void_p, *[c_int64] * 2),
     "softmax": (c_void_p, *[c_int64] * 2, c_void_p),
+    "add_to_rows": (*[c_void_p] * 2, *[c_int64] * 2, c_float, c_void_p),
     "add_dropped": (*[c_void_p] * 2, c_int64, c_uint64, c_int64, c_void_p),
     "best_continuations": (*[c_void_p] * 2, *[c_int64] * 4, *[c_void_p] * 2),
     "multiply_rows": (c_void_p, c_int64, *[c_void_p] * 2, *[c_int64] * 3, c_void_p),
@@ -46,7 +47,7 @@ _PACKED_SIGNATURES: dict[str, tuple[Any, ...]] = {
     "pack_pairs": (c_void_p, *[c_int64] * 2, *[c_void_p] * 2),
     "pack_turned_pairs": (c_void_p, *[c_int64] * 2, c_void_p),
     "multiply_pairs": (c_void_p, *[c_int64] * 2, c_void_p, c_int64, *[c_void_p] * 2),
-    "sum_outer_products": (*[c_void_p] * 2, *[c_int64] * 6, *[c_void_p] * 2),
+    "sum_outer_products": (*[c_void_p] * 2, *[c_int64] * 6, *[c_void_p] * 3),
     "multiply_floats": (c_void_p, c_int64, c_void_p, c_int64, c_void_p),
     "pack_integers": (*[c_void_p] * 2, *[c_int64] * 2, c_void_p),
     "multiply_integers": (c_void_p, c_int64, c_void_p, c_int64, *[c_void_p] * 2),
@@ -128,6 +129,15 @@ def softmax_(x: Float[Tensor, "R V"]) -> Float[Tensor, "R 1"]:
     log_sums = x.new_empty(len(x), 1)
     call("softmax", x, *x.shape, log_sums)
     return log_sums
+
+
+def add_to_rows(
+    total: Float[Tensor, "V D"], rows: Int[Tensor, "N"], x: Float[Tensor, "N D"], scale: float
+) -> None:
+    """Add `scale` times every row of x to the row of `total` that is named for it."""
+    assert x.is_contiguous() and rows.is_contiguous() and total.is_contiguous()
+    assert x.shape == (len(rows), total.shape[1])
+    call("add_to_rows", x, rows, *x.shape, scale, total)
 
 
 def add_dropped(

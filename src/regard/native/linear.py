@@ -3,6 +3,7 @@
 y = x Wᵀ + b        ∂x = ∂y W        ∂W = ∂yᵀ x        ∂b = Σ ∂y
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -12,9 +13,8 @@ from torch import nn
 
 from regard.machine import has_amx, num_tile_palettes
 from regard.native import kernels
-from regard.native.floats import PackedFloats
 from regard.native.outer import sum_outer_products
-from regard.native.pairs import PackedPairs
+from regard.native.workspace import Workspace, pack, workspace_of
 from regard.shapes import Float, Tensor
 
 # Rows for which it does not pay to pack a matrix.
@@ -25,7 +25,16 @@ class Linear(nn.Linear):
     """Equals `nn.Linear`, but that gradients have none of their own."""
 
     def forward(self, input: Float[Tensor, "*B D"]) -> Float[Tensor, "*B F"]:
-        return linear(input, self.weight, self.bias)
+        return project(input, self)
+
+
+def project(x: Float[Tensor, "*B D"], *layers: nn.Linear) -> Float[Tensor, "*B F"]:
+    """What several layers make of the same x, side by side, in one product.
+
+    All of them have a bias, or none.
+    """
+    biases = [layer.bias for layer in layers if layer.bias is not None]
+    return _linear(x, [layer.weight for layer in layers], biases)
 
 
 def linear(
@@ -35,12 +44,28 @@ def linear(
 
     Under autocast they multiply in bfloat16 and give floats.
     """
-    is_learning = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
+    return _linear(x, [weight], [] if bias is None else [bias])
+
+
+def _linear(
+    x: Float[Tensor, "*B D"],
+    weights: Sequence[Float[Tensor, "_ D"]],
+    biases: Sequence[Float[Tensor, "_"]],
+) -> Float[Tensor, "*B F"]:
+    """The same with matrices one below the other."""
+    is_learning = torch.is_grad_enabled() and any(each.requires_grad for each in (x, *weights))
     is_low = torch.is_autocast_enabled("cpu")
-    if not is_learning or not can_multiply(x, weight, is_low=is_low):
-        return F.linear(x, weight, bias)
-    product: Tensor = _Linear.apply(x.float(), weight, bias, is_low)  # type: ignore[no-untyped-call]
+    if not is_learning or not can_multiply(x, weights[0], is_low=is_low):
+        return F.linear(x, _below(weights), _below(biases) if biases else None)
+    product: Tensor = _Linear.apply(  # type: ignore[no-untyped-call]
+        x.float(), is_low, len(weights), *weights, *biases
+    )
     return product
+
+
+def _below(tensors: Sequence[Tensor]) -> Tensor:
+    """One below the other."""
+    return torch.cat(list(tensors)) if len(tensors) > 1 else tensors[0]
 
 
 def can_multiply(x: Float[Tensor, "*B D"], weight: Float[Tensor, "F D"], *, is_low: bool) -> bool:
@@ -67,30 +92,66 @@ def _has_tiles() -> bool:
 
 class _Linear(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, is_low: bool) -> Tensor:
+    def forward(
+        ctx: Any, x: Tensor, is_low: bool, num_weights: int, *weights_and_biases: Tensor
+    ) -> Tensor:
+        weights, biases = weights_and_biases[:num_weights], weights_and_biases[num_weights:]
         rows = x.flatten(0, -2).contiguous()
-        ctx.save_for_backward(rows, weight)
-        ctx.is_low = is_low
-        product = rows.new_empty(*x.shape[:-1], len(weight))
-        _packed(is_low)(weight, bias)(rows, product.view(len(rows), -1))
+        # Parameters themselves, for what is saved may come back as something equal to it.
+        ctx.parameters = weights_and_biases if _are_parameters(weights_and_biases) else ()
+        ctx.save_for_backward(rows, *(() if ctx.parameters else weights_and_biases))
+        ctx.is_low, ctx.num_weights = is_low, num_weights
+        packed = pack(weights, biases, is_low=is_low)
+        product = rows.new_empty(*x.shape[:-1], packed.shape[0])
+        packed(rows, product.view(len(rows), -1))
         return product
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        rows, weight = ctx.saved_tensors
+        rows, *saved = ctx.saved_tensors
+        weights_and_biases = list(ctx.parameters or saved)
+        weights = weights_and_biases[: ctx.num_weights]
+        biases = weights_and_biases[ctx.num_weights :]
         flat = gradient.flatten(0, -2).contiguous()
-        needs_x, needs_weight, needs_bias, _ = ctx.needs_input_grad
-        d_x = d_weight = d_bias = None
+        needs_x, _, _, *needed = ctx.needs_input_grad
+        d_x = None
         if needs_x:
-            d_x = _packed(ctx.is_low)(weight, is_turned=True)(flat)
-            d_x = d_x.view(*gradient.shape[:-1], weight.shape[1])
-        if needs_weight:
-            d_weight = sum_outer_products(flat, rows, is_low=ctx.is_low)
-        if needs_bias:
-            d_bias = flat.sum(0)
-        return d_x, d_weight, d_bias, None
+            d_x = pack(weights, is_turned=True, is_low=ctx.is_low)(flat)
+            d_x = d_x.view(*gradient.shape[:-1], rows.shape[1])
+        d_parameters: list[Tensor | None] = [None] * len(needed)
+        if any(needed):
+            workspace = workspace_of(*weights_and_biases)
+            d_weight, d_bias = _learn(flat, rows, weights, biases, workspace, is_low=ctx.is_low)
+            if workspace is None:
+                d_parameters = [*d_weight.split(list(map(len, weights)))]
+                d_parameters += d_bias.split(list(map(len, biases))) if biases else ()
+        return d_x, None, None, *d_parameters
 
 
-def _packed(is_low: bool) -> type[PackedFloats]:
-    return PackedPairs if is_low else PackedFloats
+def _are_parameters(tensors: Sequence[Tensor]) -> bool:
+    return all(each.is_leaf for each in tensors)
+
+
+def _learn(
+    gradient: Float[Tensor, "R F"],
+    rows: Float[Tensor, "R D"],
+    weights: list[Float[Tensor, "_ D"]],
+    biases: list[Float[Tensor, "_"]],
+    workspace: Workspace | None,
+    *,
+    is_low: bool,
+) -> tuple[Float[Tensor, "F D"], Float[Tensor, "F"]]:
+    """The gradients of weights and biases, or, with a workspace, the sums that they join there."""
+    d_weight = None if workspace is None else workspace.sum_of(*weights)
+    d_bias = None if workspace is None else workspace.sum_of(*biases)
+    if d_bias is None:
+        d_bias = gradient.new_zeros(gradient.shape[1])
+    d_weight = sum_outer_products(
+        gradient, rows, d_weight, d_bias if biases else None, is_low=is_low
+    )
+    if workspace is not None:
+        workspace.keep(d_weight, *weights)
+        if biases:
+            workspace.keep(d_bias, *biases)
+    return d_weight, d_bias

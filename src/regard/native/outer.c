@@ -81,14 +81,28 @@ static AVX512 void add_pairs(const float *tiles, const float *panels, int64_t de
 }
 #endif
 
+/* sum[j] += Σ_k matrix[k, j]. */
+static AVX512 void add_rows_up(const float *matrix, int64_t stride, int64_t depth, int64_t width,
+                               float *sum)
+{
+    for (int64_t first = 0; first < width; first += SIXTEEN) {
+        __mmask16 there = first_places(width - first);
+        __m512 sums = _mm512_maskz_loadu_ps(there, sum + first);
+        for (int64_t k = 0; k < depth; k++)
+            sums = _mm512_add_ps(sums, _mm512_maskz_loadu_ps(there, matrix + k * stride + first));
+        _mm512_mask_storeu_ps(sum + first, there, sums);
+    }
+}
+
 /* The sum over `count` rows of `left` and `right`, instead of or in addition to what is in `sum`.
 
    is_low: in bfloat16.
+   left_sum: the sum of `left` alone is added to this; NULL: it is not asked for.
    space: room for DEPTH rows of `right`, or as many pairs of them, whose width is rounded up to
    sixteen, and for a block of `left` for every thread. */
 void sum_outer_products(const float *left, const float *right, int64_t count, int64_t rows,
                         int64_t columns, int64_t adds, int64_t is_low, int64_t threads,
-                        float *space, float *sum)
+                        float *space, float *left_sum, float *sum)
 {
     int64_t width = (columns + SIXTEEN - 1) / SIXTEEN * SIXTEEN;
     float *panels = space, *tiles = space + DEPTH * width;
@@ -109,7 +123,10 @@ void sum_outer_products(const float *left, const float *right, int64_t count, in
             int64_t last = (part + 1) * blocks / threads;
             for (int64_t block = part * blocks / threads; block < last; block++) {
                 int64_t r = block * COLUMNS, num = rows - r < COLUMNS ? rows - r : COLUMNS;
-                pack(left + k * rows + r, rows, depth, num, ROWS, mine);
+                const float *here = left + k * rows + r;
+                if (left_sum)
+                    add_rows_up(here, rows, depth, num, left_sum + r);
+                pack(here, rows, depth, num, ROWS, mine);
                 add(mine, panels, depth, num, columns, !adds && k == 0, sum + r * columns);
             }
         }

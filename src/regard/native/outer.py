@@ -14,6 +14,7 @@ def sum_outer_products(
     left: Float[Tensor, "N F"],
     right: Float[Tensor, "N D"],
     total: Float[Tensor, "F D"] | None = None,
+    left_sum: Float[Tensor, "F"] | None = None,
     *,
     is_low: bool = False,
 ) -> Float[Tensor, "F D"]:
@@ -23,6 +24,7 @@ def sum_outer_products(
         left: one factor a row.
         right: the other.
         total: what to add the sum to, in its place.
+        left_sum: what to add the sum of `left` alone to, in its place, on the way.
         is_low: multiply in bfloat16; sums are floats all the same.
     """
     left, right = left.contiguous(), right.contiguous()
@@ -33,10 +35,11 @@ def sum_outer_products(
         total = (left.new_zeros if adds else left.new_empty)(num_rows, num_columns)
     assert total.dtype == torch.float32 and total.is_contiguous()
     assert total.shape == (num_rows, num_columns)
+    assert left_sum is None or left_sum.shape == (num_rows,)
     threads = torch.get_num_threads()
     space = left.new_empty(DEPTH * (kernels.rounded(num_columns) + threads * COLUMNS))
     kernels.call(
         "sum_outer_products",
-        *(left, right, count, num_rows, num_columns, adds, is_low, threads, space, total),
+        *(left, right, count, num_rows, num_columns, adds, is_low, threads, space, left_sum, total),
     )
     return total

@@ -1,11 +1,14 @@
 """Token embeddings."""
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
 
 from regard.errors import ConfigError
+from regard.native import kernels
+from regard.native.workspace import workspace_of
 from regard.shapes import Float, Int, Tensor
 
 
@@ -25,7 +28,36 @@ class Embedding(nn.Module):
         nn.init.normal_(self.weight, std=1 / self.scale)
 
     def forward(self, tokens: Int[Tensor, "*B"]) -> Float[Tensor, "*B D"]:
-        return nn.functional.embedding(tokens, self.weight) * self.scale
+        weight = self.weight
+        is_learning = torch.is_grad_enabled() and workspace_of(weight) is not None
+        if is_learning and kernels.can_take(weight.detach()):
+            rows: Tensor = _Rows.apply(tokens, weight, self.scale)  # type: ignore[no-untyped-call]
+            return rows
+        return nn.functional.embedding(tokens, weight) * self.scale
+
+
+class _Rows(torch.autograd.Function):
+    """The same; gradients are added to the rows that were read, where autograd fills a matrix."""
+
+    @staticmethod
+    def forward(ctx: Any, tokens: Tensor, weight: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(tokens)
+        ctx.weight, ctx.scale = weight, scale
+        return nn.functional.embedding(tokens, weight).mul_(scale)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor | None, None]:
+        (tokens,), weight = ctx.saved_tensors, ctx.weight
+        workspace = workspace_of(weight)
+        total = None if workspace is None else workspace.sum_of(weight)
+        total = torch.zeros_like(weight) if total is None else total
+        rows = gradient.flatten(0, -2).contiguous()
+        kernels.add_to_rows(total, tokens.flatten().contiguous(), rows, ctx.scale)
+        if workspace is None:
+            return None, total, None
+        workspace.keep(total, weight)
+        return None, None, None
 
 
 def load_pretrained(

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.native import kernels
-from regard.native.floats import PackedFloats
 from regard.native.linear import can_multiply
 from regard.native.outer import sum_outer_products
-from regard.native.pairs import PackedPairs
+from regard.native.workspace import pack, workspace_of
 from regard.shapes import Float, Tensor
 
 
@@ -67,11 +66,14 @@ class Projection:
         is_learning: bool,
     ) -> None:
         self._is_low = hidden.dtype == torch.bfloat16
-        packed = PackedPairs if self._is_low else PackedFloats
         is_packed = can_multiply(hidden, weight, is_low=self._is_low)
         self._factor = weight if is_packed else weight.to(hidden.dtype)
-        self._forwards = packed(weight) if is_packed else None
-        self._back = packed(weight, is_turned=True) if is_packed and is_learning else None
+        self._forwards = pack([weight], is_low=self._is_low) if is_packed else None
+        self._back = (
+            pack([weight], is_turned=True, is_low=self._is_low)
+            if is_packed and is_learning
+            else None
+        )
         self._bias = bias
         self._mean_weight = weight.mean(0)
         self._mean_bias = 0.0 if bias is None else bias.mean()
@@ -131,11 +133,28 @@ def with_gradients(
 class _WithGradients(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, value: Tensor, *inputs_and_gradients: Tensor | None) -> Tensor:
-        ctx.save_for_backward(*inputs_and_gradients[len(inputs_and_gradients) // 2 :])
+        number = len(inputs_and_gradients) // 2
+        inputs, gradients = inputs_and_gradients[:number], inputs_and_gradients[number:]
+        ctx.parameters = [x if x is not None and x.is_leaf else None for x in inputs]
+        ctx.save_for_backward(*gradients)
         return value.clone()
 
     @staticmethod
-    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
-        gradients = ctx.saved_tensors
-        scaled = [g if g is None else g * outer[0] for g in gradients]
-        return None, *scaled, *([None] * len(gradients))
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, ...]:
+        pairs = zip(ctx.parameters, ctx.saved_tensors, strict=True)
+        found = [None if g is None else _times(g, outer, parameter) for parameter, g in pairs]
+        return None, *found, *([None] * len(found))
+
+
+def _times(gradient: Tensor, outer: Tensor, parameter: Tensor | None) -> Tensor | None:
+    """The gradient times what stands outside of it; None if it went into a workspace."""
+    workspace = None if parameter is None else workspace_of(parameter)
+    if workspace is None or parameter is None:
+        return gradient * outer
+    total = workspace.sum_of(parameter)
+    if total is None:
+        workspace.keep(gradient * outer, parameter)
+    else:
+        total.add_(gradient, alpha=float(outer))
+    return None

@@ -9,17 +9,19 @@ their gradients.
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+import numpy as np
 import torch
 
 from regard.data.batching import Batch
+from regard.native.workspace import Packs, Workspace, working_in
 from regard.nn.dropout import drawing_from
 from regard.shapes import Tensor
 from regard.train.loss import Loss
 
 BatchLoss = Callable[[Batch], Loss]
+_Work = TypeVar("_Work")
 
 # Target tokens in a part, about. Small parts keep fewer activations at a time, and in faster
 # memory; but every parameter's gradient is added up once a part.
@@ -42,9 +44,23 @@ class Learned(NamedTuple):
 
 def learn(loss: BatchLoss, parameters: Sequence[Tensor], batch: Batch, scale: float) -> Learned:
     """The gradients of `scale` times the loss on a batch."""
-    found = loss(batch)
+    workspace = Workspace(Packs())
+    with working_in(workspace):
+        learned = _learn(loss, parameters, batch, scale)
+    return _with_sums(learned, parameters, workspace)
+
+
+def _learn(loss: BatchLoss, parameters: Sequence[Tensor], part: Batch, scale: float) -> Learned:
+    """The same, but for what is in this thread's workspace then."""
+    found = loss(part)
     gradients = torch.autograd.grad(found.smoothed * scale, parameters, allow_unused=True)
     return Learned(float(found.smoothed.detach()), float(found.nll), list(gradients))
+
+
+def _with_sums(learned: Learned, parameters: Sequence[Tensor], workspace: Workspace) -> Learned:
+    """What was learned, together with the sums that are in the workspace."""
+    sums = workspace.gradients()
+    return _sum([learned, Learned(0.0, 0.0, [sums.get(parameter) for parameter in parameters])])
 
 
 class Shards:
@@ -75,31 +91,54 @@ class Shards:
         """The gradients of `scale` times the loss on a batch."""
         parts = _cut(batch, max(self._num_cores, round(batch.target_mask.size / PART_TOKENS)))
         seeds: list[int] = torch.randint(2**62, (len(parts),)).tolist()
-        work = list(zip(parts, seeds, strict=True))
-        shares = [work[core :: self._num_cores] for core in range(self._num_cores)]
-        futures = [self._pool.submit(self._learn, share, scale) for share in shares if share]
+        shares = _deal(list(zip(parts, seeds, strict=True)), self._num_cores)
+        packs = Packs()
+        futures = [self._pool.submit(self._learn, share, scale, packs) for share in shares]
         learned, seconds = zip(*[future.result() for future in futures], strict=True)
         self.busy += max(seconds)
         return _sum(learned)
 
-    def _learn(self, share: Sequence[tuple[Batch, int]], scale: float) -> tuple[Learned, float]:
+    def _learn(
+        self, share: Sequence[tuple[Batch, int]], scale: float, packs: Packs
+    ) -> tuple[Learned, float]:
         """What a core learns from its share, and its seconds of processor time."""
         started = time.thread_time()
+        workspace = Workspace(packs)
         total: Learned | None = None
-        for part, seed in share:
-            with drawing_from(torch.Generator().manual_seed(seed)):
-                learned = learn(self._loss, self._parameters, part, scale)
-            total = learned if total is None else _sum([total, learned])
+        with working_in(workspace):
+            for part, seed in share:
+                with drawing_from(torch.Generator().manual_seed(seed)):
+                    learned = _learn(self._loss, self._parameters, part, scale)
+                total = learned if total is None else _sum([total, learned])
         assert total is not None, "a share has a part"
-        return total, time.thread_time() - started
+        return _with_sums(total, self._parameters, workspace), time.thread_time() - started
 
 
 def _cut(batch: Batch, num_parts: int) -> list[Batch]:
-    """The batch in parts of as many sentences each, give or take one; none is empty."""
+    """The batch in parts of about as many tokens each; none is empty.
+
+    From the shortest sources to the longest, so that a part has less padding than the whole.
+    """
     size = len(batch.indices)
-    num_parts = min(num_parts, size)
-    borders = [size * i // num_parts for i in range(num_parts + 1)]
-    return [batch.rows(begin, end) for begin, end in pairwise(borders)]
+    lengths = batch.source_mask.sum(1)
+    order = np.argsort(lengths, kind="stable")
+    tokens = np.cumsum((lengths + batch.target_mask.sum(1))[order])
+    number = np.arange(1, min(num_parts, size))
+    ends = np.searchsorted(tokens, tokens[-1] * number / min(num_parts, size)) + 1
+    # Every part has a sentence, and leaves as many as there are parts to come.
+    ends = np.maximum.accumulate(ends - number) + number
+    ends = np.minimum(ends, size - len(number) - 1 + number)
+    return [batch.only(rows) for rows in np.split(order, ends)]
+
+
+def _deal(work: Sequence[_Work], num_cores: int) -> list[list[_Work]]:
+    """One part to each core, then one more to each from the last core to the first, and so on."""
+    rounds = [work[begin : begin + num_cores] for begin in range(0, len(work), num_cores)]
+    shares: list[list[_Work]] = [[] for _ in range(min(num_cores, len(work)))]
+    for number, parts in enumerate(rounds):
+        for share, part in zip(shares if number % 2 == 0 else shares[::-1], parts, strict=False):
+            share.append(part)
+    return shares
 
 
 def _sum(learned: Sequence[Learned]) -> Learned:
@@ -109,7 +148,8 @@ def _sum(learned: Sequence[Learned]) -> Learned:
     for other in others:
         pairs = list(zip(total, other.gradients, strict=True))
         both = [(mine, its) for mine, its in pairs if mine is not None and its is not None]
-        torch._foreach_add_([mine for mine, _ in both], [its for _, its in both])
+        if both:
+            torch._foreach_add_([mine for mine, _ in both], [its for _, its in both])
         total = [its if mine is None else mine for mine, its in pairs]
     smoothed, nll = sum(each.smoothed for each in learned), sum(each.nll for each in learned)
     return Learned(smoothed, nll, total)
