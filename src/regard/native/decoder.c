@@ -61,7 +61,7 @@ static void apply(const Product *product, const Step *step, const Space *space, 
     if (product->integers)
         multiply_integers(x, rows, product->integers, step->threads, space->integers, output);
     else if (product->floats)
-        multiply_floats(x, rows, product->floats, step->threads, output);
+        multiply_floats(x, rows, product->floats, NULL, step->threads, output);
     else
         multiply_rows(x, rows, product->weight, product->bias, product->outputs, product->inputs,
                       step->threads, output);

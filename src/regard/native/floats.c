@@ -10,10 +10,10 @@
 void can_multiply_floats(int64_t *answer) { *answer = 0; }
 
 /* Never called then. */
-void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, int64_t threads,
-                     float *output)
+void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, const float *gate,
+                     int64_t threads, float *output)
 {
-    (void)x, (void)rows, (void)matrix, (void)threads, (void)output;
+    (void)x, (void)rows, (void)matrix, (void)gate, (void)threads, (void)output;
 }
 #else
 #include "panels.h"
@@ -53,14 +53,16 @@ void pack_turned_floats(const float *weight, int64_t outputs, int64_t inputs, fl
 }
 
 static AVX512 void multiply_some(const float *x, int64_t rows, const FloatMatrix *matrix,
-                                 int64_t first, int64_t last, float *output)
+                                 int64_t first, int64_t last, const float *gate, float *output)
 {
-    multiply_part(x, rows, matrix, first, last, 0, output);
+    multiply_part(x, rows, matrix, first, last, 0, gate, output);
 }
 
-/* output = x W' + bias. */
-void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, int64_t threads,
-                     float *output)
+/* output = x W' + bias.
+
+   gate: what is 0 or less here is 0 in the output; the output itself for ReLU; NULL: all is open. */
+void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, const float *gate,
+                     int64_t threads, float *output)
 {
     int64_t panels = (matrix->outputs + SIXTEEN - 1) / SIXTEEN;
     if (matrix->outputs * matrix->inputs < WORTH_A_THREAD)
@@ -68,6 +70,6 @@ void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, in
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t part = 0; part < threads; part++)
         multiply_some(x, rows, matrix, part * panels / threads, (part + 1) * panels / threads,
-                      output);
+                      gate, output);
 }
 #endif

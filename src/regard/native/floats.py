@@ -52,13 +52,17 @@ class PackedFloats:
         self.description = FloatDescription(self._packed.data_ptr(), address, num_outputs, depth)
 
     def __call__(
-        self, x: Float[Tensor, "R D"], out: Float[Tensor, "R F"] | None = None
+        self,
+        x: Float[Tensor, "R D"],
+        out: Float[Tensor, "R F"] | None = None,
+        gate: Float[Tensor, "R F"] | None = None,
     ) -> Float[Tensor, "R F"]:
         """The product x Wᵀ + b; a row's does not depend on the others, to the last bit.
 
         Args:
             x: rows of inputs.
             out: where to put it; somewhere new unless given.
+            gate: where this is 0 or less, the product is replaced by 0; `out` itself for ReLU.
         """
         x = x.contiguous()
         num_outputs, num_inputs = self.shape
@@ -66,7 +70,8 @@ class PackedFloats:
         assert x.dtype == torch.float32 and x.shape[1] == num_inputs
         assert product.dtype == torch.float32 and product.is_contiguous()
         assert product.shape == (len(x), num_outputs)
-        self._multiply(x, product)
+        assert gate is None or (gate.shape == product.shape and gate.is_contiguous())
+        self._multiply(x, gate, product)
         return product
 
     def _depth(self) -> int:
@@ -77,6 +82,6 @@ class PackedFloats:
         pack = "pack_turned_floats" if is_turned else "pack_floats"
         kernels.call(pack, weight, *self.shape, self._packed)
 
-    def _multiply(self, x: Tensor, product: Tensor) -> None:
+    def _multiply(self, x: Tensor, gate: Tensor | None, product: Tensor) -> None:
         matrix, threads = byref(self.description), torch.get_num_threads()
-        kernels.call("multiply_floats", x, len(x), matrix, threads, product)
+        kernels.call("multiply_floats", x, len(x), matrix, gate, threads, product)

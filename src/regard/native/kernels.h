@@ -38,8 +38,8 @@ void multiply_rows(const float *x, int64_t rows, const float *weight, const floa
 
 void pack_floats(const float *weight, int64_t outputs, int64_t inputs, float *packed);
 
-void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, int64_t threads,
-                     float *output);
+void multiply_floats(const float *x, int64_t rows, const FloatMatrix *matrix, const float *gate,
+                     int64_t threads, float *output);
 
 void quantise_rows(const float *x, int64_t rows, int64_t width, float largest, float smallest,
                    int8_t *values, float *scale);

@@ -14,7 +14,7 @@ from torch import nn
 from regard.machine import has_amx, num_tile_palettes
 from regard.native import kernels
 from regard.native.outer import sum_outer_products
-from regard.native.workspace import Workspace, pack, workspace_of
+from regard.native.workspace import pack, workspace_of
 from regard.shapes import Float, Tensor
 
 # Rows for which it does not pay to pack a matrix.
@@ -98,7 +98,7 @@ class _Linear(torch.autograd.Function):
         weights, biases = weights_and_biases[:num_weights], weights_and_biases[num_weights:]
         rows = x.flatten(0, -2).contiguous()
         # Parameters themselves, for what is saved may come back as something equal to it.
-        ctx.parameters = weights_and_biases if _are_parameters(weights_and_biases) else ()
+        ctx.parameters = weights_and_biases if are_parameters(weights_and_biases) else ()
         ctx.save_for_backward(rows, *(() if ctx.parameters else weights_and_biases))
         ctx.is_low, ctx.num_weights = is_low, num_weights
         packed = pack(weights, biases, is_low=is_low)
@@ -119,39 +119,36 @@ class _Linear(torch.autograd.Function):
         if needs_x:
             d_x = pack(weights, is_turned=True, is_low=ctx.is_low)(flat)
             d_x = d_x.view(*gradient.shape[:-1], rows.shape[1])
-        d_parameters: list[Tensor | None] = [None] * len(needed)
+        d_parameters: Sequence[Tensor | None] = [None] * len(needed)
         if any(needed):
-            workspace = workspace_of(*weights_and_biases)
-            d_weight, d_bias = _learn(flat, rows, weights, biases, workspace, is_low=ctx.is_low)
-            if workspace is None:
-                d_parameters = [*d_weight.split(list(map(len, weights)))]
-                d_parameters += d_bias.split(list(map(len, biases))) if biases else ()
+            d_parameters = gradients_of(weights, biases, flat, rows, is_low=ctx.is_low)
         return d_x, None, None, *d_parameters
 
 
-def _are_parameters(tensors: Sequence[Tensor]) -> bool:
+def are_parameters(tensors: Sequence[Tensor]) -> bool:
+    """Whether nothing was computed to make these."""
     return all(each.is_leaf for each in tensors)
 
 
-def _learn(
+def gradients_of(
+    weights: Sequence[Float[Tensor, "_ D"]],
+    biases: Sequence[Float[Tensor, "_"]],
     gradient: Float[Tensor, "R F"],
     rows: Float[Tensor, "R D"],
-    weights: list[Float[Tensor, "_ D"]],
-    biases: list[Float[Tensor, "_"]],
-    workspace: Workspace | None,
     *,
     is_low: bool,
-) -> tuple[Float[Tensor, "F D"], Float[Tensor, "F"]]:
-    """The gradients of weights and biases, or, with a workspace, the sums that they join there."""
+) -> list[Tensor | None]:
+    """∂W and ∂b of each, or None for all, if they joined the sums in this thread's workspace."""
+    workspace = workspace_of(*weights, *biases)
     d_weight = None if workspace is None else workspace.sum_of(*weights)
     d_bias = None if workspace is None else workspace.sum_of(*biases)
-    if d_bias is None:
+    if biases and d_bias is None:
         d_bias = gradient.new_zeros(gradient.shape[1])
-    d_weight = sum_outer_products(
-        gradient, rows, d_weight, d_bias if biases else None, is_low=is_low
-    )
-    if workspace is not None:
-        workspace.keep(d_weight, *weights)
-        if biases:
-            workspace.keep(d_bias, *biases)
-    return d_weight, d_bias
+    d_weight = sum_outer_products(gradient, rows, d_weight, d_bias, is_low=is_low)
+    if workspace is None:
+        apart = list(d_weight.split(list(map(len, weights))))
+        return apart if d_bias is None else [*apart, *d_bias.split(list(map(len, biases)))]
+    workspace.keep(d_weight, *weights)
+    if d_bias is not None:
+        workspace.keep(d_bias, *biases)
+    return [None] * len((*weights, *biases))

@@ -33,23 +33,23 @@ void pack_turned_pairs(const float *weight, int64_t outputs, int64_t inputs, flo
 }
 
 static AVX512 void multiply_some(const float *pairs, int64_t rows, const FloatMatrix *matrix,
-                                 int64_t first, int64_t last, float *output)
+                                 int64_t first, int64_t last, const float *gate, float *output)
 {
-    multiply_part(pairs, rows, matrix, first, last, 1, output);
+    multiply_part(pairs, rows, matrix, first, last, 1, gate, output);
 }
 
-/* output = x W' + bias.
+/* output = x W' + bias, as multiply_floats.
 
    matrix: its inputs are pairs; `inputs` of single numbers is how wide x is.
    space: room for x in pairs. */
 void multiply_pairs(const float *x, int64_t rows, int64_t inputs, const FloatMatrix *matrix,
-                    int64_t threads, float *space, float *output)
+                    const float *gate, int64_t threads, float *space, float *output)
 {
     int64_t panels = (matrix->outputs + SIXTEEN - 1) / SIXTEEN;
     pair_rows(x, rows, inputs, space);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t part = 0; part < threads; part++)
         multiply_some(space, rows, matrix, part * panels / threads, (part + 1) * panels / threads,
-                      output);
+                      gate, output);
 }
 #endif

@@ -22,7 +22,7 @@ class PackedPairs(PackedFloats):
             space = weight.new_empty(self.shape[0] * self._depth())
             kernels.call("pack_pairs", weight, *self.shape, space, self._packed)
 
-    def _multiply(self, x: Tensor, product: Tensor) -> None:
+    def _multiply(self, x: Tensor, gate: Tensor | None, product: Tensor) -> None:
         space = x.new_empty(len(x) * self._depth())
         matrix, threads = byref(self.description), torch.get_num_threads()
-        kernels.call("multiply_pairs", x, *x.shape, matrix, threads, space, product)
+        kernels.call("multiply_pairs", x, *x.shape, matrix, gate, threads, space, product)

@@ -52,11 +52,19 @@ INLINE AVX512 void add_products(__m512 sums[ROWS][PANELS], const float *x, int64
     }
 }
 
+/* x where a gate is open, above 0 or no number, and 0 elsewhere. */
+INLINE AVX512 __m512 gated(__m512 x, __m512 gate)
+{
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(gate, _mm512_setzero_ps(), _CMP_NLE_UQ), x);
+}
+
 /* Some rows times some panels, from one unit to before another; what the units before gave is in
-   the output already. */
+   the output already.
+
+   gate: as of multiply_floats. */
 INLINE AVX512 void multiply_tile(const float *x, const FloatMatrix *matrix, int64_t panel,
                                  int64_t from, int64_t to, int rows, int panels, int is_low,
-                                 float *output)
+                                 const float *gate, float *output)
 {
     int64_t depth = matrix->inputs, outputs = matrix->outputs;
     const float *packed = matrix->packed + panel * SIXTEEN * depth;
@@ -75,45 +83,51 @@ INLINE AVX512 void multiply_tile(const float *x, const FloatMatrix *matrix, int6
         __mmask16 there = first_places(outputs - f);
         __m512 bias = matrix->bias && to == depth ? _mm512_maskz_loadu_ps(there, matrix->bias + f)
                                                   : _mm512_setzero_ps();
-        UNROLLED for (int r = 0; r < rows; r++)
-            _mm512_mask_storeu_ps(output + r * outputs + f, there,
-                                  _mm512_add_ps(sums[r][p], bias));
+        UNROLLED for (int r = 0; r < rows; r++) {
+            int64_t place = r * outputs + f;
+            __m512 sum = _mm512_add_ps(sums[r][p], bias);
+            if (gate && to == depth)
+                sum = gated(sum, gate == output ? sum : _mm512_maskz_loadu_ps(there, gate + place));
+            _mm512_mask_storeu_ps(output + place, there, sum);
+        }
     }
 }
 
 /* All rows times some panels, of which as much as the cache holds is used at a time. */
 INLINE AVX512 void multiply_panels(const float *x, int64_t rows, const FloatMatrix *matrix,
-                                   int64_t panel, int panels, int is_low, float *output)
+                                   int64_t panel, int panels, int is_low, const float *gate,
+                                   float *output)
 {
     int64_t depth = matrix->inputs, outputs = matrix->outputs, from = 0;
     do {
         int64_t to = from + CACHED < depth ? from + CACHED : depth, r = 0;
         for (; r + ROWS <= rows; r += ROWS)
             multiply_tile(x + r * depth, matrix, panel, from, to, ROWS, panels, is_low,
-                          output + r * outputs);
+                          gate ? gate + r * outputs : NULL, output + r * outputs);
         for (; r + 4 <= rows; r += 4)
             multiply_tile(x + r * depth, matrix, panel, from, to, 4, panels, is_low,
-                          output + r * outputs);
+                          gate ? gate + r * outputs : NULL, output + r * outputs);
         for (; r < rows; r++)
             multiply_tile(x + r * depth, matrix, panel, from, to, 1, panels, is_low,
-                          output + r * outputs);
+                          gate ? gate + r * outputs : NULL, output + r * outputs);
         from = to;
     } while (from < depth);
 }
 
 /* All rows times the panels from the `first` to before the `last`. */
 INLINE AVX512 void multiply_part(const float *x, int64_t rows, const FloatMatrix *matrix,
-                                 int64_t first, int64_t last, int is_low, float *output)
+                                 int64_t first, int64_t last, int is_low, const float *gate,
+                                 float *output)
 {
     int64_t panel = first;
     for (; panel + PANELS <= last; panel += PANELS)
-        multiply_panels(x, rows, matrix, panel, PANELS, is_low, output);
+        multiply_panels(x, rows, matrix, panel, PANELS, is_low, gate, output);
     if (panel + 2 <= last) {
-        multiply_panels(x, rows, matrix, panel, 2, is_low, output);
+        multiply_panels(x, rows, matrix, panel, 2, is_low, gate, output);
         panel += 2;
     }
     if (panel < last)
-        multiply_panels(x, rows, matrix, panel, 1, is_low, output);
+        multiply_panels(x, rows, matrix, panel, 1, is_low, gate, output);
 }
 
 #endif

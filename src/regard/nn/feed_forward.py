@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from regard.native.linear import Linear
+from regard.native.rectified import can_rectify, rectified
 from regard.nn.dropout import Dropout
 from regard.shapes import Bool, Float, Tensor
 
@@ -54,5 +55,8 @@ class FeedForward(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"] | None = None
     ) -> Float[Tensor, "B T D"]:
+        is_bare = self.activation is _relu and not (self.training and self.dropout.num_dropped)
+        if is_bare and can_rectify(x, self.inner, self.outer):
+            return rectified(x, self.inner, self.outer)
         y: Tensor = self.outer(self.dropout(self.activation(self.inner(x))))
         return y
