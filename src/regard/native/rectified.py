@@ -13,11 +13,16 @@ from regard.native.workspace import pack
 from regard.shapes import Float, Tensor
 
 
-def can_rectify(x: Float[Tensor, "*B D"], inner: nn.Linear, outer: nn.Linear) -> bool:
-    """Whether `rectified` can be asked: there is something to learn, and there are kernels."""
+def can_rectify(x: Float[Tensor, "*B D"], inner: nn.Module, outer: nn.Module) -> bool:
+    """Whether `rectified` can be asked: there is something to learn, and there are kernels.
+
+    In integers, say, a layer is none of PyTorch's.
+    """
     is_low = torch.is_autocast_enabled("cpu")
     return (
         torch.is_grad_enabled()
+        and isinstance(inner, nn.Linear)
+        and isinstance(outer, nn.Linear)
         and are_parameters([*inner.parameters(), *outer.parameters()])
         and can_multiply(x, inner.weight, is_low=is_low)
     )
