@@ -62,7 +62,7 @@ def test_attention_of_rows(
     batch=st.integers(1, 3),
     heads=st.integers(1, 3),
     width=st.sampled_from([16, 32, 48]),
-    lengths=st.tuples(st.integers(1, 40), st.integers(1, 64)),
+    lengths=st.tuples(st.integers(1, 140), st.integers(1, 64)),
     sees=st.sampled_from(["all", "mask", "causal", "memory"]),
     seed=seeds,
 )
@@ -70,6 +70,8 @@ def test_attention_to_few_keys_and_its_gradients(
     batch: int, heads: int, width: int, lengths: tuple[int, int], sees: str, seed: int
 ) -> None:
     num_queries, num_keys = lengths
+    if sees in ("all", "causal"):  # among themselves
+        num_queries = min(num_queries, 64)
     torch.manual_seed(seed)
     module = MultiHead(heads * width, heads)
     memory = torch.randn(batch, num_keys, heads * width, requires_grad=True)

@@ -128,15 +128,43 @@ KERNEL attend_rows(const float *query, int64_t stride, const float *keys, const 
 /* Of sentences that are read for a translation. */
 #define MOST_POSITIONS 256
 #define MOST_WIDTH 128
+/* Queries whose gradients are found together. */
+#define MOST_QUERIES 64
 
 /* x, some rows of `width` numbers, as `width` rows of `padded` numbers, zeros behind the last. */
 INLINE void transpose(const float *x, int64_t stride, int64_t rows, int width, int padded,
                       float *transposed)
 {
-    for (int i = 0; i < width; i++)
-        for (int64_t s = 0; s < padded; s++)
-            transposed[i * padded + s] = s < rows ? x[s * stride + i] : 0;
+    for (int64_t s = 0; s < padded; s += GROUP)
+        for (int i = 0; i < width; i += GROUP) {
+            Quarter row[GROUP] = {{0}};
+            for (int g = 0; g < GROUP && s + g < rows; g++)
+                memcpy(row + g, x + (s + g) * stride + i, sizeof *row);
+            transpose_quarters(row);
+            for (int g = 0; g < GROUP; g++)
+                memcpy(transposed + (i + g) * padded + s, row + g, sizeof *row);
+        }
 }
+
+/* `work` on `group` of `count` rows from `first` on: four at a time, then two, then one, each a
+   number that the compiler knows. */
+#define IN_GROUPS(first, count, work)                                                              \
+    {                                                                                              \
+        int64_t first = 0, end = count;                                                            \
+        for (; first + GROUP <= end; first += GROUP) {                                             \
+            const int group = GROUP;                                                               \
+            work;                                                                                  \
+        }                                                                                          \
+        if (first + 2 <= end) {                                                                    \
+            const int group = 2;                                                                   \
+            work;                                                                                  \
+            first += 2;                                                                            \
+        }                                                                                          \
+        if (first < end) {                                                                         \
+            const int group = 1;                                                                   \
+            work;                                                                                  \
+        }                                                                                          \
+    }
 
 /* A head of a sentence: where its queries, keys and values lie, and how many there are. */
 typedef struct {
@@ -145,20 +173,54 @@ typedef struct {
     int is_causal, padded;
 } Head;
 
-/* products[g, s] = x[g] y[s] for a few rows x and all rows y, which are given transposed. */
-INLINE void multiply(const float *x, int64_t stride, const float *transposed, int group, int padded,
-                     int width, float *products)
+/* output[g] = Σ_j factors[g, j] x[j] for a few rows, some registers of each; `adds`: to what is there.
+
+   row, column: how far apart the factors of two rows lie, and those of two j. */
+INLINE void mix_some(const float *factors, int64_t row, int64_t column, const float *x,
+                     int64_t stride, int64_t count, int group, int registers, int adds,
+                     float *output, int64_t output_stride)
 {
-    for (int s = 0; s < padded; s += SIXTEEN) {
-        Register sums[GROUP] = {{0}};
-        for (int i = 0; i < width; i++) {
-            Register y = load(transposed + i * padded + s);
-            for (int g = 0; g < group; g++)
-                sums[g] += x[g * stride + i] * y;
-        }
+    Register sums[GROUP][2] = {{{0}}};
+    for (int g = 0; g < group && adds; g++)
+        for (int r = 0; r < registers; r++)
+            sums[g][r] = load(output + g * output_stride + r * SIXTEEN);
+    for (int64_t j = 0; j < count; j++) {
+        Register numbers[2];
+        for (int r = 0; r < registers; r++)
+            numbers[r] = load(x + j * stride + r * SIXTEEN);
         for (int g = 0; g < group; g++)
-            store(products + g * padded + s, sums[g]);
+            for (int r = 0; r < registers; r++)
+                sums[g][r] += factors[g * row + j * column] * numbers[r];
     }
+    for (int g = 0; g < group; g++)
+        for (int r = 0; r < registers; r++)
+            store(output + g * output_stride + r * SIXTEEN, sums[g][r]);
+}
+
+/* The same for whole rows. */
+INLINE void mix_rows(const float *factors, int64_t row, int64_t column, const float *x,
+                     int64_t stride, int64_t count, int group, int width, int adds, float *output,
+                     int64_t output_stride)
+{
+    int i = 0;
+    for (; i + 2 * SIXTEEN <= width; i += 2 * SIXTEEN)
+        mix_some(factors, row, column, x + i, stride, count, group, 2, adds, output + i,
+                 output_stride);
+    if (i < width)
+        mix_some(factors, row, column, x + i, stride, count, group, 1, adds, output + i,
+                 output_stride);
+}
+
+/* How many keys some queries from the `first` on may see, and how many registers' worth that is. */
+INLINE int64_t num_seen(const Head *head, int64_t first, int group)
+{
+    int64_t causal = first + group;
+    return head->is_causal && causal < head->num_keys ? causal : head->num_keys;
+}
+
+INLINE int whole_registers(int64_t count)
+{
+    return (int)((count + SIXTEEN - 1) / SIXTEEN * SIXTEEN);
 }
 
 /* Some queries together, from the `first` on, so that what is loaded for one serves all. */
@@ -167,25 +229,20 @@ INLINE void attend_group(const Head *head, const float *transposed, const float 
 {
     float shrink = 1.0f / sqrtf((float)width);
     int padded = head->padded;
-    int64_t most = head->is_causal ? first + group : head->num_keys;
-    multiply(head->query + first * head->query_stride, head->query_stride, transposed, group,
-             padded, width, weights);
+    int64_t most = num_seen(head, first, group);
+    int seen = whole_registers(most);
+    mix_rows(head->query + first * head->query_stride, head->query_stride, 1, transposed, padded,
+             width, group, seen, 0, weights, padded);
     for (int g = 0; g < group; g++) {
         float *scores = weights + g * padded;
-        for (int s = 0; s < padded; s += SIXTEEN)
+        for (int s = 0; s < seen; s += SIXTEEN)
             store(scores + s, load(scores + s) * shrink + load(bias + s));
-        softmax(scores, head->is_causal ? first + g + 1 : head->num_keys, padded);
+        softmax(scores, num_seen(head, first + g, 1), seen);
+        for (int s = seen; s < padded; s += SIXTEEN)
+            store(scores + s, all(0));
     }
-    for (int i = 0; i < width; i += SIXTEEN) {
-        Register means[GROUP] = {{0}};
-        for (int64_t s = 0; s < most; s++) {
-            Register value = load(head->values + s * head->stride + i);
-            for (int g = 0; g < group; g++)
-                means[g] += weights[g * padded + s] * value;
-        }
-        for (int g = 0; g < group; g++)
-            store(output + g * head->output_stride + i, means[g]);
-    }
+    mix_rows(weights, padded, 1, head->values, head->stride, most, group, width, 0, output,
+             head->output_stride);
 }
 
 /* weights: T rows of `padded` numbers; GROUP rows, where they are not kept. */
@@ -194,82 +251,76 @@ INLINE void attend_head(const Head *head, const float *bias, int width, int are_
 {
     float transposed[MOST_WIDTH * MOST_POSITIONS];
     transpose(head->keys, head->stride, head->num_keys, width, head->padded, transposed);
-    int64_t t = 0, row = are_kept ? head->padded : 0;
-    for (; t + GROUP <= head->num_queries; t += GROUP)
-        attend_group(head, transposed, bias, t, GROUP, width, weights + t * row,
-                     output + t * head->output_stride);
-    for (; t < head->num_queries; t++)
-        attend_group(head, transposed, bias, t, 1, width, weights + t * row,
-                     output + t * head->output_stride);
+    int64_t row = are_kept ? head->padded : 0;
+    IN_GROUPS(t, head->num_queries,
+              attend_group(head, transposed, bias, t, group, width, weights + t * row,
+                           output + t * head->output_stride))
 }
 
+/* dS and dQ of some queries from the `first` on. */
 INLINE void attend_group_backward(const Head *head, const float *transposed, int64_t first,
                                   int group, int width, const float *weights, const float *output,
-                                  float *query_gradient, float *of_keys, float *of_values)
+                                  float *scores, float *query_gradient)
 {
-    float scores[GROUP * MOST_KEYS];
     float shrink = 1.0f / sqrtf((float)width);
     int padded = head->padded;
-    int64_t most = head->is_causal ? first + group : head->num_keys;
-    const float *query = head->query + first * head->query_stride;
-    multiply(output, head->output_stride, transposed, group, padded, width, scores);
-    for (int g = 0; g < group; g++) {
+    int64_t most = num_seen(head, first, group);
+    int seen = whole_registers(most);
+    mix_rows(output, head->output_stride, 1, transposed, padded, width, group, seen, 0, scores,
+             padded);
+    for (int g = 0; g < group; g++, weights += padded) {
+        float *row = scores + g * padded;
         Register both = {0};
-        for (int s = g * padded; s < (g + 1) * padded; s += SIXTEEN)
-            both += load(scores + s) * load(weights + s);
+        for (int s = 0; s < seen; s += SIXTEEN)
+            both += load(row + s) * load(weights + s);
         float mean = sum_of(both);
-        for (int s = g * padded; s < (g + 1) * padded; s += SIXTEEN)
-            store(scores + s, load(weights + s) * (load(scores + s) - mean) * shrink);
+        for (int s = 0; s < seen; s += SIXTEEN)
+            store(row + s, load(weights + s) * (load(row + s) - mean) * shrink);
+        for (int s = seen; s < padded; s += SIXTEEN)
+            store(row + s, all(0));
     }
-    for (int i = 0; i < width; i += SIXTEEN) {
-        Register gradients[GROUP] = {{0}}, queries[GROUP], outputs[GROUP];
-        for (int g = 0; g < group; g++) {
-            queries[g] = load(query + g * head->query_stride + i);
-            outputs[g] = load(output + g * head->output_stride + i);
-        }
-        for (int64_t s = 0; s < most; s++) {
-            Register key = load(head->keys + s * head->stride + i);
-            Register of_key = load(of_keys + s * width + i);
-            Register of_value = load(of_values + s * width + i);
-            for (int g = 0; g < group; g++) {
-                gradients[g] += scores[g * padded + s] * key;
-                of_key += scores[g * padded + s] * queries[g];
-                of_value += weights[g * padded + s] * outputs[g];
-            }
-            store(of_keys + s * width + i, of_key);
-            store(of_values + s * width + i, of_value);
-        }
-        for (int g = 0; g < group; g++)
-            store(query_gradient + g * head->query_stride + i, gradients[g]);
-    }
+    mix_rows(scores, padded, 1, head->keys, head->stride, most, group, width, 0, query_gradient,
+             head->query_stride);
 }
 
-/* The gradients of one head of one sentence, from its weights P and the gradient dO of its output:
+/* dK and dV of some keys from the `first` on, of the `count` queries whose dS are there. */
+INLINE void attend_keys_backward(const Head *head, const float *query, int64_t count,
+                                 int64_t first, int group, int width, int adds, const float *scores,
+                                 const float *weights, const float *output, float *key_gradient,
+                                 float *value_gradient)
+{
+    int padded = head->padded;
+    mix_rows(scores + first, 1, padded, query, head->query_stride, count, group, width, adds,
+             key_gradient + first * head->stride, head->stride);
+    mix_rows(weights + first, 1, padded, output, head->output_stride, count, group, width, adds,
+             value_gradient + first * head->stride, head->stride);
+}
+
+/* The gradients of one head of one sentence, from its weights P and the gradient dO of its output,
+   some queries after the other:
 
        dP = dO V'     dS = P (dP - sum P dP) / sqrt K     dQ = dS K     dK = dS' Q     dV = P' dO */
 INLINE void attend_head_backward(const Head *head, int width, const float *weights,
                                  const float *output, float *query_gradient, float *key_gradient,
                                  float *value_gradient)
 {
-    float transposed[MOST_WIDTH * MOST_KEYS];
-    float of_keys[MOST_WIDTH * MOST_KEYS], of_values[MOST_WIDTH * MOST_KEYS];
-    transpose(head->values, head->stride, head->num_keys, width, head->padded, transposed);
-    memset(of_keys, 0, head->num_keys * width * sizeof *of_keys);
-    memset(of_values, 0, head->num_keys * width * sizeof *of_values);
-    int64_t t = 0;
-    for (; t + GROUP <= head->num_queries; t += GROUP)
-        attend_group_backward(head, transposed, t, GROUP, width, weights + t * head->padded,
-                              output + t * head->output_stride,
-                              query_gradient + t * head->query_stride, of_keys, of_values);
-    for (; t < head->num_queries; t++)
-        attend_group_backward(head, transposed, t, 1, width, weights + t * head->padded,
-                              output + t * head->output_stride,
-                              query_gradient + t * head->query_stride, of_keys, of_values);
-    for (int64_t s = 0; s < head->num_keys; s++) {
-        int64_t place = s * head->stride;
-        memcpy(key_gradient + place, of_keys + s * width, width * sizeof *of_keys);
-        memcpy(value_gradient + place, of_values + s * width, width * sizeof *of_values);
-    }
+    float transposed[MOST_WIDTH * MOST_KEYS], scores[MOST_QUERIES * MOST_KEYS];
+    int padded = head->padded;
+    transpose(head->values, head->stride, head->num_keys, width, padded, transposed);
+    int64_t begin = 0;
+    do {
+        int64_t left = head->num_queries - begin, count = left < MOST_QUERIES ? left : MOST_QUERIES;
+        const float *p = weights + begin * padded, *out = output + begin * head->output_stride;
+        const float *query = head->query + begin * head->query_stride;
+        IN_GROUPS(t, count,
+                  attend_group_backward(head, transposed, begin + t, group, width, p + t * padded,
+                                        out + t * head->output_stride, scores + t * padded,
+                                        query_gradient + (begin + t) * head->query_stride))
+        IN_GROUPS(s, head->num_keys,
+                  attend_keys_backward(head, query, count, s, group, width, begin > 0, scores, p,
+                                       out, key_gradient, value_gradient))
+        begin += MOST_QUERIES;
+    } while (begin < head->num_queries);
 }
 
 /* Every position of a sentence attends to its keys, head by head: at most 64 keys, widths of

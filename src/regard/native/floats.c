@@ -49,7 +49,7 @@ void pack_floats(const float *weight, int64_t outputs, int64_t inputs, float *pa
    gradients. */
 void pack_turned_floats(const float *weight, int64_t outputs, int64_t inputs, float *packed)
 {
-    copy_columns(weight, outputs, inputs, outputs, SIXTEEN, packed);
+    copy_columns(weight, outputs, inputs, outputs, packed);
 }
 
 static AVX512 void multiply_some(const float *x, int64_t rows, const FloatMatrix *matrix,

@@ -14,7 +14,7 @@ from torch import nn
 from regard.machine import has_amx, num_tile_palettes
 from regard.native import kernels
 from regard.native.outer import sum_outer_products
-from regard.native.workspace import pack, workspace_of
+from regard.native.workspace import are_parameters, below, pack, workspace_of
 from regard.shapes import Float, Tensor
 
 # Rows for which it does not pay to pack a matrix.
@@ -56,16 +56,11 @@ def _linear(
     is_learning = torch.is_grad_enabled() and any(each.requires_grad for each in (x, *weights))
     is_low = torch.is_autocast_enabled("cpu")
     if not is_learning or not can_multiply(x, weights[0], is_low=is_low):
-        return F.linear(x, _below(weights), _below(biases) if biases else None)
+        return F.linear(x, below(weights), below(biases) if biases else None)
     product: Tensor = _Linear.apply(  # type: ignore[no-untyped-call]
         x.float(), is_low, len(weights), *weights, *biases
     )
     return product
-
-
-def _below(tensors: Sequence[Tensor]) -> Tensor:
-    """One below the other."""
-    return torch.cat(list(tensors)) if len(tensors) > 1 else tensors[0]
 
 
 def can_multiply(x: Float[Tensor, "*B D"], weight: Float[Tensor, "F D"], *, is_low: bool) -> bool:
@@ -98,7 +93,7 @@ class _Linear(torch.autograd.Function):
         weights, biases = weights_and_biases[:num_weights], weights_and_biases[num_weights:]
         rows = x.flatten(0, -2).contiguous()
         # Parameters themselves, for what is saved may come back as something equal to it.
-        ctx.parameters = weights_and_biases if are_parameters(weights_and_biases) else ()
+        ctx.parameters = weights_and_biases if are_parameters(*weights_and_biases) else ()
         ctx.save_for_backward(rows, *(() if ctx.parameters else weights_and_biases))
         ctx.is_low, ctx.num_weights = is_low, num_weights
         packed = pack(weights, biases, is_low=is_low)
@@ -123,11 +118,6 @@ class _Linear(torch.autograd.Function):
         if any(needed):
             d_parameters = gradients_of(weights, biases, flat, rows, is_low=ctx.is_low)
         return d_x, None, None, *d_parameters
-
-
-def are_parameters(tensors: Sequence[Tensor]) -> bool:
-    """Whether nothing was computed to make these."""
-    return all(each.is_leaf for each in tensors)
 
 
 def gradients_of(

@@ -27,6 +27,9 @@ INLINE AVX512 void add_tile(const float *tile, const float *panel, int64_t depth
     UNROLLED for (int r = 0; r < ROWS; r++)
         UNROLLED for (int p = 0; p < panels; p++)
             sums[r][p] = _mm512_setzero_ps();
+    UNROLLED for (int r = 0; r < ROWS; r++)
+        UNROLLED for (int p = 0; p < panels; p++)
+            _mm_prefetch((const char *)(sum + r * stride + p * SIXTEEN), _MM_HINT_T0);
     add_products(sums, tile, 1, ROWS, panel, depth, depth, ROWS, panels, is_low);
     UNROLLED for (int p = 0; p < panels; p++) {
         __mmask16 there = first_places(columns - p * SIXTEEN);
@@ -81,18 +84,62 @@ static AVX512 void add_pairs(const float *tiles, const float *panels, int64_t de
 }
 #endif
 
-/* sum[j] += Σ_k matrix[k, j]. */
-static AVX512 void add_rows_up(const float *matrix, int64_t stride, int64_t depth, int64_t width,
-                               float *sum)
+/* How many rows before its use a number is fetched: rows of a wide matrix lie pages apart. */
+#define AHEAD 8
+
+/* Sixteen units as the same place of two tiles that follow one another. */
+INLINE AVX512 void store_halves(__m512 x, int64_t depth, float *place)
 {
-    for (int64_t first = 0; first < width; first += SIXTEEN) {
+    _mm256_storeu_ps(place, _mm512_castps512_ps256(x));
+    _mm256_storeu_pd((double *)(place + ROWS * depth),
+                     _mm512_extractf64x4_pd(_mm512_castps_pd(x), 1));
+}
+
+/* tiles[tile, k, j] = matrix[k, j], two tiles of ROWS columns at a time; zeros in the place of
+   columns that are not there.
+
+   sum: sum[j] += Σ_k matrix[k, j] on the way; NULL: it is not asked for. */
+static AVX512 void copy_tiles(const float *matrix, int64_t stride, int64_t depth, int64_t width,
+                              float *sum, float *tiles)
+{
+    for (int64_t first = 0; first < width; first += SIXTEEN, tiles += SIXTEEN * depth) {
         __mmask16 there = first_places(width - first);
-        __m512 sums = _mm512_maskz_loadu_ps(there, sum + first);
-        for (int64_t k = 0; k < depth; k++)
-            sums = _mm512_add_ps(sums, _mm512_maskz_loadu_ps(there, matrix + k * stride + first));
-        _mm512_mask_storeu_ps(sum + first, there, sums);
+        __m512 total = sum ? _mm512_maskz_loadu_ps(there, sum + first) : _mm512_setzero_ps();
+        for (int64_t k = 0; k < depth; k++) {
+            const float *row = matrix + k * stride + first;
+            _mm_prefetch((const char *)(row + AHEAD * stride), _MM_HINT_T0);
+            __m512 x = _mm512_maskz_loadu_ps(there, row);
+            total = _mm512_add_ps(total, x);
+            store_halves(x, depth, tiles + k * ROWS);
+        }
+        if (sum)
+            _mm512_mask_storeu_ps(sum + first, there, total);
     }
 }
+
+#if HAS_PAIRS
+/* The same in pairs: tiles[tile, pair, j] = matrix[k, j] and matrix[k + 1, j]. */
+static BFLOAT16 void pair_tiles(const float *matrix, int64_t stride, int64_t depth, int64_t width,
+                                float *sum, float *tiles)
+{
+    int64_t pairs = num_pairs(depth);
+    for (int64_t first = 0; first < width; first += SIXTEEN, tiles += SIXTEEN * pairs) {
+        __mmask16 there = first_places(width - first);
+        __m512 total = sum ? _mm512_maskz_loadu_ps(there, sum + first) : _mm512_setzero_ps();
+        for (int64_t k = 0; k < depth; k += 2) {
+            const float *row = matrix + k * stride + first;
+            _mm_prefetch((const char *)(row + AHEAD * stride), _MM_HINT_T0);
+            _mm_prefetch((const char *)(row + (AHEAD + 1) * stride), _MM_HINT_T0);
+            __m512 one = _mm512_maskz_loadu_ps(there, row);
+            __m512 next = _mm512_maskz_loadu_ps(k + 1 < depth ? there : 0, row + stride);
+            total = _mm512_add_ps(_mm512_add_ps(total, one), next);
+            store_halves(paired(one, next), pairs, tiles + k / 2 * ROWS);
+        }
+        if (sum)
+            _mm512_mask_storeu_ps(sum + first, there, total);
+    }
+}
+#endif
 
 /* The sum over `count` rows of `left` and `right`, instead of or in addition to what is in `sum`.
 
@@ -106,17 +153,18 @@ void sum_outer_products(const float *left, const float *right, int64_t count, in
 {
     int64_t width = (columns + SIXTEEN - 1) / SIXTEEN * SIXTEEN;
     float *panels = space, *tiles = space + DEPTH * width;
-    void (*pack)(const float *, int64_t, int64_t, int64_t, int, float *) = copy_columns;
+    void (*pack)(const float *, int64_t, int64_t, int64_t, float *) = copy_columns;
+    void (*cut)(const float *, int64_t, int64_t, int64_t, float *, float *) = copy_tiles;
     void (*add)(const float *, const float *, int64_t, int64_t, int64_t, int, float *) = add_floats;
 #if HAS_PAIRS
     if (is_low)
-        pack = pair_columns, add = add_pairs;
+        pack = pair_columns, cut = pair_tiles, add = add_pairs;
 #endif
     int64_t most = is_low ? 2 * DEPTH : DEPTH, blocks = (rows + COLUMNS - 1) / COLUMNS;
     threads = threads < blocks ? threads : blocks;
     for (int64_t k = 0; k < count; k += most) {
         int64_t depth = count - k < most ? count - k : most;
-        pack(right + k * columns, columns, depth, columns, SIXTEEN, panels);
+        pack(right + k * columns, columns, depth, columns, panels);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
         for (int64_t part = 0; part < threads; part++) {
             float *mine = tiles + part * DEPTH * COLUMNS;
@@ -124,9 +172,7 @@ void sum_outer_products(const float *left, const float *right, int64_t count, in
             for (int64_t block = part * blocks / threads; block < last; block++) {
                 int64_t r = block * COLUMNS, num = rows - r < COLUMNS ? rows - r : COLUMNS;
                 const float *here = left + k * rows + r;
-                if (left_sum)
-                    add_rows_up(here, rows, depth, num, left_sum + r);
-                pack(here, rows, depth, num, ROWS, mine);
+                cut(here, rows, depth, num, left_sum ? left_sum + r : NULL, mine);
                 add(mine, panels, depth, num, columns, !adds && k == 0, sum + r * columns);
             }
         }

@@ -29,7 +29,7 @@ void pack_pairs(const float *weight, int64_t outputs, int64_t inputs, float *spa
 /* packed[panel, pair, output] = weight[input, output] and weight[input + 1, output]. */
 void pack_turned_pairs(const float *weight, int64_t outputs, int64_t inputs, float *packed)
 {
-    pair_columns(weight, outputs, inputs, outputs, SIXTEEN, packed);
+    pair_columns(weight, outputs, inputs, outputs, packed);
 }
 
 static AVX512 void multiply_some(const float *pairs, int64_t rows, const FloatMatrix *matrix,

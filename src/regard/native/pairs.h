@@ -21,25 +21,27 @@ static inline BFLOAT16 void pair_rows(const float *x, int64_t rows, int64_t widt
         }
 }
 
-/* packed[panel, pair, j] = matrix[k, j] and matrix[k + 1, j]; what fills the last panel up is zero.
-
-   panel_width: at most sixteen. */
-static inline BFLOAT16 void pair_columns(const float *matrix, int64_t stride, int64_t depth,
-                                         int64_t width, int panel_width, float *packed)
+/* one[j] and next[j] as pairs. */
+INLINE BFLOAT16 __m512 paired(__m512 one, __m512 next)
 {
     static const int16_t one_of_each[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,
                                             21, 6, 22, 7, 23, 8,  24, 9,  25, 10, 26,
                                             11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-    const __m512i order = _mm512_loadu_si512(one_of_each);
-    for (int64_t first = 0; first < width; first += panel_width) {
-        int64_t left = width - first < panel_width ? width - first : panel_width;
-        __mmask16 whole = first_places(panel_width), there = first_places(left);
+    __m512i both = (__m512i)_mm512_cvtne2ps_pbh(next, one);
+    return (__m512)_mm512_permutexvar_epi16(_mm512_loadu_si512(one_of_each), both);
+}
+
+/* packed[panel, pair, j] = matrix[k, j] and matrix[k + 1, j]; what fills the last panel up is zero. */
+static inline BFLOAT16 void pair_columns(const float *matrix, int64_t stride, int64_t depth,
+                                         int64_t width, float *packed)
+{
+    for (int64_t first = 0; first < width; first += SIXTEEN) {
+        __mmask16 there = first_places(width - first);
         const float *row = matrix + first;
-        for (int64_t k = 0; k < depth; k += 2, row += 2 * stride, packed += panel_width) {
+        for (int64_t k = 0; k < depth; k += 2, row += 2 * stride, packed += SIXTEEN) {
             __m512 one = _mm512_maskz_loadu_ps(there, row);
             __m512 next = _mm512_maskz_loadu_ps(k + 1 < depth ? there : 0, row + stride);
-            __m512i both = (__m512i)_mm512_cvtne2ps_pbh(next, one);
-            _mm512_mask_storeu_epi32(packed, whole, _mm512_permutexvar_epi16(order, both));
+            _mm512_storeu_ps(packed, paired(one, next));
         }
     }
 }

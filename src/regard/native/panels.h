@@ -17,18 +17,14 @@
 /* Units whose part of so many panels stays in the cache. */
 #define CACHED 2048
 
-/* packed[panel, k, j] = matrix[k, j]; what fills the last panel up is zero.
-
-   panel_width: at most sixteen. */
+/* packed[panel, k, j] = matrix[k, j]; what fills the last panel up is zero. */
 static inline AVX512 void copy_columns(const float *matrix, int64_t stride, int64_t depth,
-                                       int64_t width, int panel_width, float *packed)
+                                       int64_t width, float *packed)
 {
-    for (int64_t first = 0; first < width; first += panel_width) {
-        int64_t left = width - first < panel_width ? width - first : panel_width;
-        __mmask16 whole = first_places(panel_width), there = first_places(left);
-        for (int64_t k = 0; k < depth; k++, packed += panel_width)
-            _mm512_mask_storeu_ps(packed, whole,
-                                  _mm512_maskz_loadu_ps(there, matrix + k * stride + first));
+    for (int64_t first = 0; first < width; first += SIXTEEN) {
+        __mmask16 there = first_places(width - first);
+        for (int64_t k = 0; k < depth; k++, packed += SIXTEEN)
+            _mm512_storeu_ps(packed, _mm512_maskz_loadu_ps(there, matrix + k * stride + first));
     }
 }
 

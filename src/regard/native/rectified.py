@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.native.linear import are_parameters, can_multiply, gradients_of
-from regard.native.workspace import pack
+from regard.native.linear import can_multiply, gradients_of
+from regard.native.workspace import are_parameters, pack
 from regard.shapes import Float, Tensor
 
 
@@ -23,7 +23,7 @@ def can_rectify(x: Float[Tensor, "*B D"], inner: nn.Module, outer: nn.Module) ->
         torch.is_grad_enabled()
         and isinstance(inner, nn.Linear)
         and isinstance(outer, nn.Linear)
-        and are_parameters([*inner.parameters(), *outer.parameters()])
+        and are_parameters(*inner.parameters(), *outer.parameters())
         and can_multiply(x, inner.weight, is_low=is_low)
     )
 

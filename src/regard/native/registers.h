@@ -80,6 +80,15 @@ typedef int32_t Places __attribute__((vector_size(16)));
 #define PICK(a, b, ...) __builtin_shuffle(a, b, (Places){__VA_ARGS__})
 #endif
 
+/* Four rows of four numbers become its columns. */
+INLINE void transpose_quarters(Quarter x[4])
+{
+    Quarter a = PICK(x[0], x[1], 0, 4, 1, 5), b = PICK(x[2], x[3], 0, 4, 1, 5);
+    Quarter c = PICK(x[0], x[1], 2, 6, 3, 7), d = PICK(x[2], x[3], 2, 6, 3, 7);
+    x[0] = PICK(a, b, 0, 1, 4, 5), x[1] = PICK(a, b, 2, 3, 6, 7);
+    x[2] = PICK(c, d, 0, 1, 4, 5), x[3] = PICK(c, d, 2, 3, 6, 7);
+}
+
 /* The sums of four registers. */
 INLINE Quarter sums_of(const Register x[GROUP])
 {

@@ -87,10 +87,14 @@ def working_in(workspace: Workspace) -> Iterator[None]:
         _workspace.reset(token)
 
 
+def are_parameters(*tensors: Tensor) -> bool:
+    """Whether nothing was computed to make these."""
+    return all(each.is_leaf for each in tensors)
+
+
 def workspace_of(*parameters: Tensor) -> Workspace | None:
     """The workspace of this thread, if there is one and these are parameters."""
-    workspace = _workspace.get()
-    return workspace if all(each.is_leaf for each in parameters) else None
+    return _workspace.get() if are_parameters(*parameters) else None
 
 
 def pack(
@@ -116,6 +120,10 @@ def pack(
 def _pack(
     weights: Sequence[Tensor], biases: Sequence[Tensor], *, is_turned: bool, is_low: bool
 ) -> PackedFloats:
-    bias = torch.cat(list(biases)) if biases else None
     packed = PackedPairs if is_low else PackedFloats
-    return packed(torch.cat(list(weights)), bias, is_turned=is_turned)
+    return packed(below(weights), below(biases) if biases else None, is_turned=is_turned)
+
+
+def below(tensors: Sequence[Tensor]) -> Tensor:
+    """One below the other."""
+    return torch.cat(list(tensors)) if len(tensors) > 1 else tensors[0]

@@ -24,7 +24,7 @@ BatchLoss = Callable[[Batch], Loss]
 _Work = TypeVar("_Work")
 
 # Target tokens in a part, about. Small parts keep fewer activations at a time, and in faster
-# memory; but every parameter's gradient is added up once a part.
+# memory; but every operation is begun once a part.
 PART_TOKENS = 1024
 
 
