@@ -41,6 +41,11 @@ INLINE void compare(const float *query, const float *keys, const int32_t *places
         for (int g = 0; g < group; g++)
             products[g] += load(query + i) * load(key[g] + i);
     Quarter sums = sums_of(products);
+    if (whole == width && group == GROUP) {
+        sums *= shrink;
+        memcpy(scores + first, &sums, sizeof sums);
+        return;
+    }
     for (int g = 0; g < group; g++) {
         float sum = sums[g];
         for (int i = whole; i < width; i++)
@@ -49,18 +54,26 @@ INLINE void compare(const float *query, const float *keys, const int32_t *places
     }
 }
 
-/* Some registers of the weighted mean of the values at `places`; they do not wait for each other. */
+/* Some registers of the weighted mean of the values at `places`; two values at a time, so that no
+   sum waits for the one before it. */
 INLINE void mix(const float *weights, const float *values, const int32_t *places, int64_t count,
                 int64_t width, int registers, float *output)
 {
-    Register means[GROUP] = {{0}};
-    for (int64_t j = 0; j < count; j++) {
+    Register even[GROUP] = {{0}}, odd[GROUP] = {{0}};
+    int64_t j = 0;
+    for (; j + 2 <= count; j += 2) {
         const float *value = values + (places ? places[j] : j) * width;
-        for (int r = 0; r < registers; r++)
-            means[r] += weights[j] * load(value + r * SIXTEEN);
+        const float *next = values + (places ? places[j + 1] : j + 1) * width;
+        for (int r = 0; r < registers; r++) {
+            even[r] += weights[j] * load(value + r * SIXTEEN);
+            odd[r] += weights[j + 1] * load(next + r * SIXTEEN);
+        }
     }
+    if (j < count)
+        for (int r = 0; r < registers; r++)
+            even[r] += weights[j] * load(values + (places ? places[j] : j) * width + r * SIXTEEN);
     for (int r = 0; r < registers; r++)
-        store(output + r * SIXTEEN, means[r]);
+        store(output + r * SIXTEEN, even[r] + odd[r]);
 }
 
 /* One query of one head: the mean of the values at `places`, weighted by softmax(qk / sqrt K).
