@@ -41,7 +41,7 @@ def test_a_beam_whose_slots_stay_attends_as_one_whose_rows_move(
 ) -> None:
     """Whether the slots of sentences that are over are given up at once or stay for a while."""
     dice = torch.Generator().manual_seed(seed)
-    ancestry, slots = Ancestry(batch), Slots()
+    ancestry, slots = Ancestry(batch), Slots(num_steps=2)
     blocks: Tensor | None = None
     cache = KeyValueCache(len(steps))
     for step, keeps in enumerate(steps):

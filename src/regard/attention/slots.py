@@ -11,8 +11,6 @@ import torch
 from regard.attention.rows import Sight
 from regard.shapes import Float, Int, Tensor
 
-# Slots that there is room for at first, in steps; then twice as many, and so on.
-FIRST_STEPS = 16
 # The share of slots left that makes dropping the others pay.
 WORTH_DROPPING = 0.75
 
@@ -77,9 +75,14 @@ class Ancestry:
 
 
 class Slots:
-    """Self-attention's keys and values of one layer, by sentence, head and slot."""
+    """Self-attention's keys and values of one layer, by sentence, head and slot.
 
-    def __init__(self) -> None:
+    Args:
+        num_steps: there is room for, at first; then for twice as many, and so on.
+    """
+
+    def __init__(self, num_steps: int) -> None:
+        self._num_steps = num_steps
         self._filled: Tensor | None = None  # 2 B H capacity K
 
     def append(
@@ -119,7 +122,7 @@ class Slots:
             return old
         batch, heads, width = shape if old is None else (*old.shape[1:3], old.shape[4])
         num_filled = num_slots - lanes
-        room = max(num_slots, 2 * room, FIRST_STEPS * lanes)
+        room = max(num_slots, 2 * room, self._num_steps * lanes)
         new = torch.empty(2, batch, heads, room, width, dtype=dtype)
         if old is not None:
             new[:, :, :, :num_filled] = old[:, :, :, :num_filled]

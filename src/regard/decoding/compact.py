@@ -266,7 +266,8 @@ class Compact:
             x = self.encoder_norm(x)
         x = sources.pad(x)
         memory = [block.cross_attention.project_memory(x, batch) for block in self.decoder]
-        past = [Slots() for _ in self.decoder]
+        # A translation is about as long as its source.
+        past = [Slots(source.shape[1]) for _ in self.decoder]
         lengths = sources.lengths if sources.is_padded else None
         return CompactState(past, Ancestry(batch), memory, lengths)
 
