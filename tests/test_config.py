@@ -179,18 +179,6 @@ def test_the_last_override_wins_and_the_rest_stays() -> None:
         ("[text]\nkind = 'words'\nsampling = 0.1", "run.toml: text.sampling = 0.1 needs text.kind"),
         ("[data]\nnoise = 1.5", "data.noise = 1.5: input should be less than or equal to 1"),
         ("[data]\nnoise = 0.1\n[text]\nkind = 'words'", "data.noise = 0.1 needs pieces that spell"),
-        (
-            '[text]\njoint = false\n[model]\nshare_embeddings = "none"\n[train]\nboth_ways = 0.3',
-            "train.both_ways = 0.3 needs text.joint = true",
-        ),
-        (
-            "[train]\nboth_ways = 0.3\nreward = 1",
-            "train.reward = 1.0 is for one direction, and train.both_ways = 0.3 has two",
-        ),
-        (
-            "[train]\nboth_ways = 0.3\nguided_alignment = 0.05",
-            "train.guided_alignment = 0.05 is for one direction",
-        ),
         ("[text]\njoint = false", 'model.share_embeddings = "all" needs text.joint = true'),
         ("[decoding]\nn_best = 9", "run.toml: n_best = 9 is more than beam = 4"),
         # The TOML reader keeps every beginning of such a key: memory by the square of its parts.

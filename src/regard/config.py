@@ -72,11 +72,6 @@ class RunConfig:
                 'model.share_embeddings = "all" needs text.joint = true; '
                 'set it, or model.share_embeddings = "target"'
             )
-        if self.train.both_ways > 0 and not self.text.joint:
-            raise ConfigError(
-                f"train.both_ways = {self.train.both_ways} needs text.joint = true; "
-                "set it, or train.both_ways = 0"
-            )
         for key, share in (("noise", self.data.noise), ("names", self.data.names)):
             if share > 0 and self.text.kind == "words":
                 raise ConfigError(

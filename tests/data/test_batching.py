@@ -55,22 +55,6 @@ def padding(batches: list[Batch]) -> float:
     return 1 - real / sum(b.source_mask.size + b.target_mask.size for b in batches)
 
 
-@given(LENGTHS)
-def test_a_batch_read_backwards_is_that_of_a_store_whose_sides_are_exchanged(
-    lengths: list[tuple[int, int]],
-) -> None:
-    store = store_of(lengths)
-    exchanged = Store(store.target, store.source)
-    whole, other = (
-        next(Batches(each, PAIR, batch_tokens=10**6, seed=1).in_order())
-        for each in (store, exchanged)
-    )
-    turned = whole.turned(PAIR.source.bos)
-    order = [turned.indices.tolist().index(i) for i in other.indices.tolist()]
-    for field in ("source", "source_mask", "target_in", "target_out", "target_mask"):
-        np.testing.assert_array_equal(getattr(turned, field)[order], getattr(other, field))
-
-
 @given(LENGTHS, st.integers(1, 100), st.integers(0, 2**40), st.integers(0, 9))
 def test_every_example_comes_once_in_an_epoch(
     lengths: list[tuple[int, int]], budget: int, seed: int, epoch: int

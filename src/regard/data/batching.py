@@ -59,32 +59,6 @@ class Batch:
             alignment,
         )
 
-    def turned(self, bos: int) -> "Batch":
-        """The examples read from target to source; where each token comes from is not kept.
-
-        Args:
-            bos: <s> of what is now the target.
-        """
-        target_in = _behind(self.source, self.source_mask, bos)
-        return Batch(
-            self.target_out,
-            self.target_mask,
-            target_in,
-            self.source,
-            self.source_mask,
-            self.indices,
-        )
-
-
-def _behind(
-    ids: Int64[np.ndarray, "B T"], mask: Bool[np.ndarray, "B T"], bos: int
-) -> Int64[np.ndarray, "B T"]:
-    """<s>, then the ids one step late, without the </s> that the longest rows end in."""
-    behind = np.empty_like(ids)
-    behind[:, 0] = bos
-    behind[:, 1:] = np.where(mask[:, 1:], ids[:, :-1], Tokeniser.pad)
-    return behind
-
 
 def _num_columns(mask: Bool[np.ndarray, "B S"]) -> int:
     """How many columns there are up to the last one that someone needs."""
@@ -223,7 +197,10 @@ class Batches:
     ) -> Batch:
         source_ids, source_mask = _padded(cuts.source, rows, self._tokenisers.source)
         target_out, target_mask = _padded(cuts.target, rows, self._tokenisers.target)
-        target_in = _behind(target_out, target_mask, self._tokenisers.target.bos)
+        target_in = np.empty_like(target_out)
+        target_in[:, 0] = self._tokenisers.target.bos
+        # One step behind target_out, without the </s> that the longest rows end in.
+        target_in[:, 1:] = np.where(target_mask[:, 1:], target_out[:, :-1], Tokeniser.pad)
         alignment = None
         if self._store.links is not None:
             alignment = np.zeros((*target_out.shape, source_ids.shape[1]), np.float32)

@@ -33,15 +33,6 @@ class TrainConfig:
     recompute: Annotated[
         bool, Doc("compute each block again on the way back: less memory, a third more time")
     ] = False
-    both_ways: Annotated[
-        float,
-        Ge(0),
-        Le(1),
-        Doc(
-            "share of the steps, the first ones, in which every second batch is read from target "
-            "to source (Ding et al. 2021, a third there); 0 is none"
-        ),
-    ] = 0.0
     max_length: Annotated[Count, Doc("longer pairs are left out of training, in pieces")] = 256
     optimiser: Annotated[Literal["adam", "adamw"], Doc("adamw decouples the weight decay")] = "adam"
     learning_rate: Annotated[float, Gt(0), Doc("its peak, at the end of the warm-up")] = 1e-3
@@ -126,12 +117,6 @@ class TrainConfig:
                 f"train.r_drop = {self.r_drop} needs dropout, and with train.reward = "
                 f"{self.reward} there is none; set one of them to 0"
             )
-        for key, weight in (("guided_alignment", self.guided_alignment), ("reward", self.reward)):
-            if self.both_ways > 0 and weight > 0:
-                raise ConfigError(
-                    f"train.{key} = {weight} is for one direction, and train.both_ways = "
-                    f"{self.both_ways} has two; set one of them to 0"
-                )
         if self.stop_on == "bleu" and not self.validate_bleu:
             raise ConfigError(
                 'train.stop_on = "bleu" needs train.validate_bleu = true; '

@@ -274,19 +274,7 @@ class Trainer:
         progress = self.progress
         with closing(ahead(self._upcoming(progress.epoch, progress.batch))) as upcoming:
             for progress.epoch, progress.batch, batch in upcoming:
-                if self._reads_backwards():
-                    batch = batch.turned(self.validator.tokenisers.target.bos)
                 yield batch
-
-    def _reads_backwards(self) -> bool:
-        """Whether the batch that the progress stands at is read from target to source.
-
-        Bidirectional training (Ding et al. 2021, section 2.2): both directions share what they
-        know of the words. Batches are in random order, so every second one is a random half.
-        """
-        progress, config = self.progress, self.config
-        is_early = progress.step < config.both_ways * config.steps
-        return is_early and (progress.epoch + progress.batch) % 2 == 1
 
     def _upcoming(self, epoch: int, start: int) -> Iterator[tuple[int, int, Batch]]:
         """Batches without end, each with where the progress stands after it."""
