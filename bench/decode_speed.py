@@ -34,10 +34,12 @@ from workers import (
 )
 
 CONFIGS = ("tiny", "small", "base")
-SYSTEMS = ("regard", "regard_int8", "transformers", "ctranslate2", "ctranslate2_int8")
+ALONE = "transformers_alone"  # no processes but its own; one sentence at a time there is no other
+SYSTEMS = ("regard", "regard_int8", "transformers", ALONE, "ctranslate2", "ctranslate2_int8")
 NARROW = "regard_shortlist"  # in 8-bit integers
 BESIDE = {
     "transformers": ("regard",),
+    ALONE: ("regard",),
     "ctranslate2": ("regard",),
     "ctranslate2_int8": ("regard_int8", NARROW),
 }
@@ -164,8 +166,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             stage = Path(place) / config
             tell(f"writing the weights of {config}")
             make_stage(config, stage, options)
-            systems = [name for name in asked if can_read(name, stage)]
             for mode in options.mode or MODES:
+                systems = [name for name in asked if can_run(name, stage, mode)]
                 for search in options.search or BEAMS:
                     workers = [("--worker", s, str(stage), search, mode, sweep) for s in systems]
                     found = take_turns(Path(__file__), workers, options.rounds, tell)
@@ -191,11 +193,13 @@ def make_stage(config: str, stage: Path, options: argparse.Namespace) -> None:
         stage_random(config, NUM_SENTENCES[config], stage)
 
 
-def can_read(system: str, stage: Path) -> bool:
-    """Whether a stage has weights in the format of a system."""
+def can_run(system: str, stage: Path, mode: str) -> bool:
+    """Whether a stage has weights in the format of a system, and it is one of its own here."""
     from decode_systems import MARIAN
 
-    return system != "transformers" or (stage / MARIAN).is_dir()
+    if system == ALONE and mode == "latency":
+        return False
+    return not system.startswith("transformers") or (stage / MARIAN).is_dir()
 
 
 def row_of(config: str, search: str, mode: str, system: str, rounds: Sequence[Measurement]) -> Row:

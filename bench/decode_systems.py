@@ -264,15 +264,17 @@ class System:
     settings: Sequence[Settings]
 
 
+_ONE_PROCESS = [Settings(threads=2), Settings(batch=128, threads=2), Settings(batch=32, threads=2)]
+
 SYSTEMS: dict[str, System] = {
     "regard": System(regard, _one_core_each(64, 32, 128)),
     "regard_int8": System(lambda *a: regard(*a, int8=True), _one_core_each(64, 32, 128)),
     "regard_shortlist": System(
         lambda *a: regard(*a, int8=True, shortlist=True), _one_core_each(64, 32, 128)
     ),
-    "transformers": System(
-        transformers, [*_one_core_each(32, 64), Settings(threads=2), Settings(batch=128, threads=2)]
-    ),
+    # With a pool of processes around it, which is the benchmark's; and as it comes.
+    "transformers": System(transformers, [*_one_core_each(32, 64, 128), *_ONE_PROCESS]),
+    "transformers_alone": System(transformers, _ONE_PROCESS),
     "ctranslate2": System(
         ctranslate2, [*_one_core_each(64, 32, 16, 128), Settings(batch=64, threads=2)]
     ),

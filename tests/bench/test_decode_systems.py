@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decode_speed import Row, can_read, ratios
+from decode_speed import Row, can_run, ratios
 from decode_systems import (
     FIXED_LENGTH,
     RUN,
@@ -58,7 +58,8 @@ def test_a_trained_model_is_staged_for_those_who_can_read_it(
     (tmp_path / "new.fr").write_text("Jane visite l'Afrique en septembre.\n", "utf-8")
     stage = tmp_path / "stage"
     stage_trained(trained_run, tmp_path / "new.fr", stage, None)
-    assert [name for name in SYSTEMS if not can_read(name, stage)] == ["transformers"]
+    cannot = [name for name in SYSTEMS if not can_run(name, stage, "decode")]
+    assert cannot == ["transformers", "transformers_alone"]
     assert len(Job.read(stage).sources) == 1
     assert not capfd.readouterr().out  # where JSON will stand
 

@@ -3,6 +3,12 @@
 #include "registers.h"
 #include "kernels.h"
 
+/* So many numbers, filled up to whole registers. */
+INLINE int whole_registers(int64_t count)
+{
+    return (int)((count + SIXTEEN - 1) / SIXTEEN * SIXTEEN);
+}
+
 /* scores, whole registers of which the first `count` numbers are there, become softmax(scores). */
 INLINE void softmax(float *scores, int64_t count, int64_t padded)
 {
@@ -89,7 +95,7 @@ INLINE void attend_one(const float *query, const float *keys, const float *value
         compare(query, keys, places, j, GROUP, width, shrink, weights);
     for (; j < count; j++)
         compare(query, keys, places, j, 1, width, shrink, weights);
-    softmax(weights, count, (count + SIXTEEN - 1) / SIXTEEN * SIXTEEN);
+    softmax(weights, count, whole_registers(count));
     int i = 0;
     for (; i + GROUP * SIXTEEN <= width; i += GROUP * SIXTEEN)
         mix(weights, values + i, places, count, width, GROUP, output + i);
@@ -224,16 +230,11 @@ INLINE void mix_rows(const float *factors, int64_t row, int64_t column, const fl
                  output_stride);
 }
 
-/* How many keys some queries from the `first` on may see, and how many registers' worth that is. */
+/* How many keys some queries from the `first` on may see. */
 INLINE int64_t num_seen(const Head *head, int64_t first, int group)
 {
     int64_t causal = first + group;
     return head->is_causal && causal < head->num_keys ? causal : head->num_keys;
-}
-
-INLINE int whole_registers(int64_t count)
-{
-    return (int)((count + SIXTEEN - 1) / SIXTEEN * SIXTEEN);
 }
 
 /* Some queries together, from the `first` on, so that what is loaded for one serves all. */
@@ -348,7 +349,7 @@ KERNEL attend_few(const float *query, int64_t query_stride, const float *keys,
                   int64_t sentences, int64_t heads, int64_t num_queries, int64_t num_keys,
                   int64_t width, float *weights, float *output)
 {
-    int padded = (int)(num_keys + SIXTEEN - 1) / SIXTEEN * SIXTEEN;
+    int padded = whole_registers(num_keys);
     for (int64_t b = 0; b < sentences; b++) {
         float bias[MOST_KEYS] = {0};
         for (int64_t s = 0; mask && s < num_keys; s++)
@@ -380,7 +381,7 @@ KERNEL attend_sentences(const float *packed, const int64_t *begins, int64_t sent
     int64_t d_model = heads * width, stride = 3 * d_model;
     for (int64_t b = 0; b < sentences; b++) {
         int64_t count = begins[b + 1] - begins[b];
-        int padded = (int)(count + SIXTEEN - 1) / SIXTEEN * SIXTEEN;
+        int padded = whole_registers(count);
         for (int64_t h = 0; h < heads; h++) {
             const float *query = packed + begins[b] * stride + h * width;
             Head head = {query, query + d_model, query + 2 * d_model, stride, stride, d_model,
@@ -404,7 +405,7 @@ KERNEL attend_few_backward(const float *query, int64_t query_stride, const float
                            const float *output, float *query_gradient, float *key_gradient,
                            float *value_gradient)
 {
-    int padded = (int)(num_keys + SIXTEEN - 1) / SIXTEEN * SIXTEEN;
+    int padded = whole_registers(num_keys);
     for (int64_t b = 0; b < sentences; b++)
         for (int64_t h = 0; h < heads; h++, weights += num_queries * padded) {
             int64_t at = b * num_queries * query_stride + h * width;
