@@ -34,7 +34,7 @@ from workers import (
 )
 
 CONFIGS = ("tiny", "small", "base")
-ALONE = "transformers_alone"  # no processes but its own; one sentence at a time there is no other
+ALONE = "transformers_alone"  # in one process, where "transformers" may have a pool of ours
 SYSTEMS = ("regard", "regard_int8", "transformers", ALONE, "ctranslate2", "ctranslate2_int8")
 NARROW = "regard_shortlist"  # in 8-bit integers
 BESIDE = {
@@ -194,7 +194,7 @@ def make_stage(config: str, stage: Path, options: argparse.Namespace) -> None:
 
 
 def can_run(system: str, stage: Path, mode: str) -> bool:
-    """Whether a stage has weights in the format of a system, and it is one of its own here."""
+    """Whether a stage has a system's weights; a pool is nothing to one sentence at a time."""
     from decode_systems import MARIAN
 
     if system == ALONE and mode == "latency":

@@ -64,6 +64,12 @@ def test_a_trained_model_is_staged_for_those_who_can_read_it(
     assert not capfd.readouterr().out  # where JSON will stand
 
 
+def test_one_sentence_at_a_time_transformers_is_measured_once(stage: Path) -> None:
+    can = {mode: [n for n in SYSTEMS if can_run(n, stage, mode)] for mode in ("decode", "latency")}
+    assert can["decode"] == list(SYSTEMS)
+    assert can["latency"] == [name for name in SYSTEMS if name != "transformers_alone"]
+
+
 def test_ratios_are_named_after_what_they_compare() -> None:
     def row(system: str, speed: float, p50: float | None = None) -> Row:
         spread = Spread(speed, speed, speed)

@@ -14,7 +14,7 @@ from torch import nn
 from regard.machine import has_amx, num_tile_palettes
 from regard.native import kernels
 from regard.native.outer import sum_outer_products
-from regard.native.workspace import are_parameters, below, pack, workspace_of
+from regard.native.workspace import are_parameters, pack, stacked, workspace_of
 from regard.shapes import Float, Tensor
 
 # Rows for which it does not pay to pack a matrix.
@@ -56,7 +56,7 @@ def _linear(
     is_learning = torch.is_grad_enabled() and any(each.requires_grad for each in (x, *weights))
     is_low = torch.is_autocast_enabled("cpu")
     if not is_learning or not can_multiply(x, weights[0], is_low=is_low):
-        return F.linear(x, below(weights), below(biases) if biases else None)
+        return F.linear(x, stacked(weights), stacked(biases) if biases else None)
     product: Tensor = _Linear.apply(  # type: ignore[no-untyped-call]
         x.float(), is_low, len(weights), *weights, *biases
     )

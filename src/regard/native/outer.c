@@ -27,6 +27,7 @@ INLINE AVX512 void add_tile(const float *tile, const float *panel, int64_t depth
     UNROLLED for (int r = 0; r < ROWS; r++)
         UNROLLED for (int p = 0; p < panels; p++)
             sums[r][p] = _mm512_setzero_ps();
+    /* What they are added to at the end lies far away: it comes while they are made. */
     UNROLLED for (int r = 0; r < ROWS; r++)
         UNROLLED for (int p = 0; p < panels; p++)
             _mm_prefetch((const char *)(sum + r * stride + p * SIXTEEN), _MM_HINT_T0);

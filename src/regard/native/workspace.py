@@ -121,9 +121,9 @@ def _pack(
     weights: Sequence[Tensor], biases: Sequence[Tensor], *, is_turned: bool, is_low: bool
 ) -> PackedFloats:
     packed = PackedPairs if is_low else PackedFloats
-    return packed(below(weights), below(biases) if biases else None, is_turned=is_turned)
+    return packed(stacked(weights), stacked(biases) if biases else None, is_turned=is_turned)
 
 
-def below(tensors: Sequence[Tensor]) -> Tensor:
+def stacked(tensors: Sequence[Tensor]) -> Tensor:
     """One below the other."""
     return torch.cat(list(tensors)) if len(tensors) > 1 else tensors[0]
