@@ -8,6 +8,7 @@ from regard.api import Translator
 from regard.config import changed
 from regard.decoding.config import DecodingConfig
 from regard.errors import ConfigError
+from regard.metrics.consensus import expected_gleu
 from tests.little_corpus import sentences
 
 TEXTS = [source for source, _ in sentences()[::5]]
@@ -61,3 +62,31 @@ def test_models_are_watched_if_the_search_needs_it_and_recorded_if_asked(
     translator.translate(TEXTS[0], align=False, **options)
     assert DecodingConfig(**options).needs_attention == is_needed
     assert watched == [is_needed]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("sharpness", [0.5, 6.0])
+def test_consensus_chooses_among_all_that_a_beam_kept(
+    translator: Translator, sharpness: float, workers: int
+) -> None:
+    options: dict[str, Any] = {"beam": 6, "align": False, "batch_tokens": 40, "workers": workers}
+    plain = translator.translate(TEXTS, n_best=6, **options)
+    agreed = translator.translate(TEXTS, n_best=2, consensus=sharpness, **options)
+    for one, other in zip(plain, agreed, strict=True):
+        candidates = one.sentences[0].candidates
+        tokens = [each.target.ids for each in candidates]
+        expected = expected_gleu(tokens, [sharpness * each.score for each in candidates])
+        best = sorted(zip(expected, [each.text for each in candidates], strict=True))[-1:-3:-1]
+        found = other.sentences[0].candidates
+        assert [each.score for each in found] == pytest.approx([score for score, _ in best])
+        assert found[0].text == best[0][1]
+    assert any(a.text != b.text for a, b in zip(plain, agreed, strict=True)) or sharpness > 1
+
+
+def test_samples_count_alike(translator: Translator) -> None:
+    options: dict[str, Any] = {"sample": True, "n_best": 5, "temperature": 2.0, "align": False}
+    drawn = translator.translate(TEXTS[0], **options).sentences[0].candidates
+    agreed = translator.translate(TEXTS[0], consensus=6.0, **options).sentences[0].candidates
+    expected = expected_gleu([each.target.ids for each in drawn], [0.0] * 5)
+    assert [each.score for each in agreed] == pytest.approx(sorted(expected)[::-1])
+    assert len({each.text for each in drawn}) > 2

@@ -14,6 +14,7 @@ from regard.decoding.stepper import Stepper
 from regard.decoding.workers import Workers
 from regard.lens.capture import Capture, capture
 from regard.lens.coverage import rank_by_coverage
+from regard.metrics.consensus import expected_gleu
 from regard.models.interface import Seq2Seq
 
 Watched = tuple[Hypothesis, list[Capture]]
@@ -79,13 +80,15 @@ class Searcher:
     ) -> list[list[Watched]]:
         """For each sentence its hypotheses, best first, and what the models looked at.
 
-        Several samples are drawn one after the other, each watched for itself. Coverage ranks
-        everything a search kept.
+        Several samples are drawn one after the other, each watched for itself. Coverage and
+        consensus rank everything a search kept.
         """
         has_coverage = config.coverage > 0 and not config.sample
+        has_consensus = config.consensus > 0
         is_watched = is_watched or config.needs_attention
         lengths = request.source_mask.sum(1).tolist()
-        search = replace(config, n_best=config.beam) if has_coverage else config
+        is_ranked = (has_coverage or has_consensus) and not config.sample
+        search = replace(config, n_best=config.beam) if is_ranked else config
         found: list[list[Watched]] = [[] for _ in request.numbers]
         for draw in draws_of(search):
             with ExitStack() as stack:
@@ -94,12 +97,24 @@ class Searcher:
                 results = self._search(request, draw)
             for place, hypotheses in enumerate(results):
                 if has_coverage:
-                    ranked = rank_by_coverage(hypotheses, seen, lengths[place], config.coverage)
-                    hypotheses = ranked[: config.n_best]
+                    hypotheses = rank_by_coverage(hypotheses, seen, lengths[place], config.coverage)
                 found[place] += [(hypothesis, seen) for hypothesis in hypotheses]
-        return [sorted(each, key=lambda pair: -pair[0].score) for each in found]
+        if has_consensus:
+            found = [_agreed(each, config) for each in found]
+        ranked = [sorted(each, key=lambda pair: -pair[0].score) for each in found]
+        return [each[: config.n_best] for each in ranked]
 
     def _search(self, request: Request, config: DecodingConfig) -> list[list[Hypothesis]]:
         if self.shortlist is None:
             return decode_batch(self.stepper, request, self.specials, config)
         return decode_narrowly(self.stepper, request, self.specials, config, self.shortlist)
+
+
+def _agreed(found: Sequence[Watched], config: DecodingConfig) -> list[Watched]:
+    """With the GLEU that each may expect for a score.
+
+    Samples count alike: the probable ones are drawn more often.
+    """
+    log_weights = [0.0 if config.sample else config.consensus * h.score for h, _ in found]
+    expected = expected_gleu([h.tokens for h, _ in found], log_weights)
+    return [(replace(h, score=s), seen) for (h, seen), s in zip(found, expected, strict=True)]

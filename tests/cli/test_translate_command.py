@@ -200,6 +200,7 @@ def test_typed_lines_are_answered_until_an_empty_one(
         (["--beam", "3", "--alpha", "0.5"], {"beam": 3, "alpha": 0.5}),
         (["--beam", "3", "--penalty", "gnmt"], {"beam": 3, "penalty": "gnmt"}),
         (["--beam", "3", "--coverage", "0.4"], {"beam": 3, "coverage": 0.4}),
+        (["--beam", "3", "--consensus", "0.5"], {"beam": 3, "consensus": 0.5}),
         (["--replace-unknown"], {"beam": 1, "replace_unknown": True}),
         (["--prefix", "my"], {"beam": 1, "prefix": "my"}),
         (["--whole-lines"], {"beam": 1, "split_sentences": False}),

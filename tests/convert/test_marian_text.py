@@ -1,5 +1,6 @@
 """Marian's tokenisers: transformers cuts as we do, and we cut as it does."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from regard.cli.convert import convert, write_run
 from regard.convert.marian import read_marian, write_marian
 from regard.convert.marian_config import MarianConfig
 from regard.convert.marian_text import read_tokenisers
+from regard.decoding.config import DecodingConfig
 from regard.text.pair import TokeniserPair
 
 from .opus import OPUS, write_opus
@@ -129,3 +131,20 @@ def test_what_the_other_program_does_not_do_is_told(
     write_run(random_parcel(learned_tokenisers(normalise=form)), tmp_path / "run")
     convert(tmp_path / "run", tmp_path / "marian", to="marian")
     assert f"does not bring text {words}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"penalty": "gnmt"}, "no GNMT length penalty"),
+        ({"coverage": 0.2}, "no coverage penalty"),
+        ({"consensus": 7.0}, "no consensus"),
+    ],
+)
+def test_what_the_other_program_does_not_search_for_is_told(
+    options: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parcel = random_parcel(learned_tokenisers())
+    write_run(replace(parcel, decoding=DecodingConfig(**options)), tmp_path / "run")
+    convert(tmp_path / "run", tmp_path / "marian", to="marian")
+    assert words in capsys.readouterr().err

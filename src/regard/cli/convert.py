@@ -130,4 +130,6 @@ def _losses(parcel: "Parcel", to: Format) -> list[str]:
         lines.append("Marian has no GNMT length penalty; generation_config.json says length ** 1.0")
     if to != "regard" and parcel.decoding.coverage:
         lines.append("the other program has no coverage penalty; it ranks by length alone")
+    if to != "regard" and parcel.decoding.consensus:
+        lines.append("the other program takes the most probable translation, no consensus")
     return lines

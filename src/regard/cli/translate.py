@@ -36,6 +36,7 @@ def translate(
     penalty: str | None = None,
     alpha: float | None = None,
     coverage: float | None = None,
+    consensus: float | None = None,
     replace_unknown: Annotated[bool, Flag] = False,
     sample: Annotated[bool, Flag] = False,
     temperature: float | None = None,
@@ -68,6 +69,8 @@ def translate(
         penalty: length penalty: length or gnmt.
         alpha: its strength.
         coverage: strength of the coverage penalty; 0 is none.
+        consensus: above 0, choose the translation that the others of the beam agree with most;
+            the greater, the more a probable one counts.
         replace_unknown: write the attended source word in the place of an unknown one.
         sample: draw tokens at random instead of searching.
         temperature: of sampling.
@@ -100,6 +103,7 @@ def translate(
         "penalty": penalty,
         "alpha": alpha,
         "coverage": coverage,
+        "consensus": consensus,
         "temperature": temperature,
         "top_k": top_k,
         "top_p": top_p,

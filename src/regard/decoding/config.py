@@ -25,6 +25,12 @@ class DecodingConfig:
     coverage: Annotated[
         float, Ge(0), Le(10), Doc("strength of GNMT's coverage penalty among the finished; 0: none")
     ] = 0.0
+    consensus: Annotated[
+        float,
+        Ge(0),
+        Le(100),
+        Doc("choose what all found agree with, each counted as exp(consensus · score); 0: do not"),
+    ] = 0.0
     n_best: Annotated[int, Gt(0), Le(MAX_BEAM), Doc("hypotheses returned a sentence")] = 1
     early_exit: Annotated[
         bool,
