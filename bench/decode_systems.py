@@ -156,7 +156,7 @@ def regard(
     config = replace(Job.read(stage).decoding(beam), batch_tokens=settings.batch * 32)
 
     def run(sources: Sequence[Ids]) -> int:
-        asked = list(requests(sources, searcher.specials, config))
+        asked = list(requests(sources, searcher.specials, config, workers=settings.workers))
         found = searcher.results(asked, config, is_watched=False, workers=settings.workers)
         sentences = [hypotheses for _, results in found for hypotheses in results]
         return sum(len(best.log_probs) for (best, _), *_ in sentences)

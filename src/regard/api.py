@@ -228,9 +228,6 @@ class Translator:
         is_seen = align or attention
         if is_seen or config.needs_attention:
             workers = 1
-        if workers > 1:  # a few batches for each, however small the job
-            share = sum(len(source.ids) + 1 for source in sources) // (4 * workers)
-            config = replace(config, batch_tokens=min(config.batch_tokens, share + 1))
         asked = [
             self._within(request)
             for request in requests(
@@ -240,6 +237,7 @@ class Translator:
                 prefixes=[forced] * len(sources),
                 device=self.models[0].output.weight.device,
                 is_wanted=is_wanted,
+                workers=workers,
             )
         ]
         batches = searcher.results(asked, config, is_watched=is_seen, workers=workers)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.decoding.search import batches_by_budget
+from regard.decoding.search import TURNS, batches_by_budget, even_batches
 
 lengths_of_a_job = st.lists(st.integers(1, 50), max_size=60)
 budgets = st.integers(1, 120)
@@ -35,3 +35,24 @@ def test_no_batch_leaves_room_for_the_next_sentence(lengths: list[int], budget: 
     batches = batches_by_budget(lengths, budget)
     for batch in batches[:-1]:
         assert (len(batch) + 1) * lengths[batch[0]] > budget
+
+
+@given(lengths=lengths_of_a_job, budget=budgets, workers=st.integers(2, 4))
+def test_workers_get_equally_many_and_none_larger_than_it_need_be(
+    lengths: list[int], budget: int, workers: int
+) -> None:
+    found = even_batches(lengths, budget, workers)
+    assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
+    turns = max(TURNS, -(-len(batches_by_budget(lengths, budget)) // workers))
+    assert len(found) <= turns * workers
+    areas = [len(batch) * lengths[batch[0]] for batch in found]
+    assert all(area <= budget or len(found[n]) == 1 for n, area in enumerate(areas))
+    if len(lengths) > 1 and (largest := max(areas)) > max(lengths):
+        assert len(batches_by_budget(lengths, largest - 1)) > turns * workers
+
+
+def test_two_workers_end_together() -> None:
+    lengths = [10] * 90
+    assert [len(batch) for batch in batches_by_budget(lengths, 320)] == [32, 32, 26]
+    assert [len(batch) for batch in even_batches(lengths, 320, 2)] == [23, 23, 23, 21]
+    assert even_batches(lengths, 320, 1) == batches_by_budget(lengths, 320)

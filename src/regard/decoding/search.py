@@ -1,5 +1,6 @@
 """A whole job: many sentences, decoded in batches, answered in order."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -13,6 +14,10 @@ from regard.decoding.penalty import length_penalty
 from regard.decoding.request import Request, Specials, always
 from regard.decoding.sample import sample
 from regard.decoding.stepper import Stepper
+
+# Batches that each of several workers gets at least: who is behind after one can leave the next to
+# the others.
+TURNS = 2
 
 
 @torch.inference_mode()
@@ -64,6 +69,7 @@ def requests(
     prefixes: Sequence[Sequence[int]] | None = None,
     device: torch.device | str = "cpu",
     is_wanted: Callable[[int], bool] = always,
+    workers: int = 1,
 ) -> Iterator[Request]:
     """Sentences of any number and length as batches of similar length.
 
@@ -75,9 +81,11 @@ def requests(
         device: where the model lives.
         is_wanted: whether anybody still waits for a sentence, given its number; the sentences
             of a batch that has not begun are left out.
+        workers: how many batches are decoded at a time.
     """
     prefixes = prefixes or [()] * len(sources)
-    for batch in batches_by_budget([len(s) + 1 for s in sources], config.batch_tokens):
+    lengths = [len(source) + 1 for source in sources]
+    for batch in even_batches(lengths, config.batch_tokens, workers):
         numbers = [n for n in batch if is_wanted(n)]
         if not numbers:
             continue
@@ -131,3 +139,18 @@ def batches_by_budget(lengths: Sequence[int], budget: int) -> list[list[int]]:
         else:
             batches.append([number])
     return batches
+
+
+def even_batches(lengths: Sequence[int], budget: int, workers: int) -> list[list[int]]:
+    """`batches_by_budget`, but such that workers who take one after the other end together.
+
+    Each gets equally many, and the budget is the smallest that makes no more of them.
+    """
+    if workers == 1:
+        return batches_by_budget(lengths, budget)
+    num_least = len(batches_by_budget(lengths, budget))
+    turns = max(TURNS, -(-num_least // workers))
+    least = bisect_left(
+        range(budget), True, key=lambda b: len(batches_by_budget(lengths, b)) <= turns * workers
+    )
+    return batches_by_budget(lengths, least)
