@@ -8,7 +8,7 @@ from regard.api import Translator
 from regard.config import changed
 from regard.decoding.config import DecodingConfig
 from regard.errors import ConfigError
-from regard.metrics.consensus import expected_gleu
+from regard.metrics.consensus import expected_likeness
 from tests.little_corpus import sentences
 
 TEXTS = [source for source, _ in sentences()[::5]]
@@ -75,7 +75,7 @@ def test_consensus_chooses_among_all_that_a_beam_kept(
     for one, other in zip(plain, agreed, strict=True):
         candidates = one.sentences[0].candidates
         tokens = [each.target.ids for each in candidates]
-        expected = expected_gleu(tokens, [sharpness * each.score for each in candidates])
+        expected = expected_likeness(tokens, [sharpness * each.score for each in candidates])
         best = sorted(zip(expected, [each.text for each in candidates], strict=True))[-1:-3:-1]
         found = other.sentences[0].candidates
         assert [each.score for each in found] == pytest.approx([score for score, _ in best])
@@ -87,6 +87,6 @@ def test_samples_count_alike(translator: Translator) -> None:
     options: dict[str, Any] = {"sample": True, "n_best": 5, "temperature": 2.0, "align": False}
     drawn = translator.translate(TEXTS[0], **options).sentences[0].candidates
     agreed = translator.translate(TEXTS[0], consensus=6.0, **options).sentences[0].candidates
-    expected = expected_gleu([each.target.ids for each in drawn], [0.0] * 5)
+    expected = expected_likeness([each.target.ids for each in drawn], [0.0] * 5)
     assert [each.score for each in agreed] == pytest.approx(sorted(expected)[::-1])
     assert len({each.text for each in drawn}) > 2

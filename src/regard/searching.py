@@ -14,7 +14,7 @@ from regard.decoding.stepper import Stepper
 from regard.decoding.workers import Workers
 from regard.lens.capture import Capture, capture
 from regard.lens.coverage import rank_by_coverage
-from regard.metrics.consensus import expected_gleu
+from regard.metrics.consensus import expected_likeness
 from regard.models.interface import Seq2Seq
 
 Watched = tuple[Hypothesis, list[Capture]]
@@ -111,10 +111,10 @@ class Searcher:
 
 
 def _agreed(found: Sequence[Watched], config: DecodingConfig) -> list[Watched]:
-    """With the GLEU that each may expect for a score.
+    """With how like the reference each may expect to be for a score.
 
     Samples count alike: the probable ones are drawn more often.
     """
     log_weights = [0.0 if config.sample else config.consensus * h.score for h, _ in found]
-    expected = expected_gleu([h.tokens for h, _ in found], log_weights)
+    expected = expected_likeness([h.tokens for h, _ in found], log_weights)
     return [(replace(h, score=s), seen) for (h, seen), s in zip(found, expected, strict=True)]
