@@ -11,6 +11,7 @@ from regard.models.transformer import TransformerConfig
 from regard.native.floats import PackedFloats
 from regard.native.linear import can_multiply
 from regard.native.outer import sum_outer_products
+from regard.train.cores import Cores
 from regard.train.loss import CHUNK_TOKENS, Loss
 from regard.train.shards import Shards
 
@@ -52,7 +53,7 @@ def products_step(config: TransformerConfig, vocabulary: int) -> Callable[[Batch
                     torch.mm(d_y.T, x)
         return Loss(nothing.sum(), nothing.detach().sum())
 
-    shards = Shards(multiply, [nothing], torch.get_num_threads())
+    shards = Shards(multiply, [nothing], Cores(torch.get_num_threads()))
     return lambda batch: shards.learn(batch, 1.0).smoothed
 
 

@@ -14,6 +14,7 @@ from regard.cli.info import describe
 from regard.config import RunConfig
 from regard.models.interface import ModelConfig
 from regard.text.pair import TokeniserPair
+from regard.train.cores import Cores
 from regard.train.objective import batch_loss
 from regard.train.shards import Shards, learn
 from regard.train.trainer import Trainer
@@ -80,7 +81,7 @@ def test_parts_of_a_batch_add_up_to_the_whole(trainer: Trainer) -> None:
     (batch, *_) = trainer.batches.epoch(0, 0)
     parameters = list(trainer.model.parameters())
     loss = partial(batch_loss, trainer.model, smoothing=0.1)
-    shards = Shards(loss, parameters, 2)
+    shards = Shards(loss, parameters, Cores(2))
     trainer.model.eval()
     whole, parts = learn(loss, parameters, batch, 0.01), shards.learn(batch, 0.01)
     torch.testing.assert_close(parts.gradients, whole.gradients, atol=1e-5, rtol=1e-4)

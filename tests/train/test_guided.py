@@ -27,6 +27,7 @@ from regard.shapes import Tensor
 from regard.train import shards
 from regard.train.checkpoint import model_tensors
 from regard.train.config import TrainConfig
+from regard.train.cores import Cores
 from regard.train.guided import Guide, alignment_loss
 from regard.train.loss import Loss
 from regard.train.objective import batch_loss
@@ -221,7 +222,7 @@ def test_parts_add_up_to_the_whole(
     model = transformer()
     loss, parameters = partial(guided, model, guide_of(model)), list(model.parameters())
     whole = learn(loss, parameters, batch, 0.01)
-    parts = Shards(loss, parameters, num_cores).learn(batch, 0.01)
+    parts = Shards(loss, parameters, Cores(num_cores)).learn(batch, 0.01)
     assert parts.smoothed == pytest.approx(whole.smoothed)
     torch.testing.assert_close(parts.gradients, whole.gradients, atol=1e-6, rtol=1e-4)
 
@@ -237,7 +238,7 @@ def test_recomputed_blocks_learn_the_same(num_cores: int | None, batch: Batch) -
         found.append(
             learn(loss, parameters, batch, 0.01)
             if num_cores is None
-            else Shards(loss, parameters, num_cores).learn(batch, 0.01)
+            else Shards(loss, parameters, Cores(num_cores)).learn(batch, 0.01)
         )
     assert found[0].smoothed == found[1].smoothed
     assert all(map(torch.equal, found[0].gradients, found[1].gradients))  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from regard.models.transformer import Transformer, TransformerConfig
 from regard.plain import plain
 from regard.shapes import Tensor
 from regard.train import loss, shards
+from regard.train.cores import Cores
 from regard.train.loss import Loss, label_smoothed_loss
 from regard.train.objective import batch_loss
 from regard.train.r_drop import fused_r_drop_loss, r_drop_loss
@@ -196,7 +197,7 @@ def learned_in_parts(model: Transformer, batch: Batch, num_cores: int) -> Learne
     objective = partial(batch_loss, model, smoothing=0.1, r_drop=5.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shards, "PART_TOKENS", 60)  # several parts a core
-        return Shards(objective, list(model.parameters()), num_cores).learn(batch, 0.01)
+        return Shards(objective, list(model.parameters()), Cores(num_cores)).learn(batch, 0.01)
 
 
 def tensors(learned: Learned) -> list[Tensor]:

@@ -15,6 +15,7 @@ from regard.models.transformer import Transformer, TransformerConfig
 from regard.nn.penalty import gathering
 from regard.shapes import Tensor
 from regard.train import shards
+from regard.train.cores import Cores
 from regard.train.loss import Loss
 from regard.train.objective import batch_loss
 from regard.train.shards import Learned, Shards, learn
@@ -48,7 +49,7 @@ def model_of(config: TransformerConfig = CONFIG) -> Transformer:
 def learned_in_parts(model: Transformer, batch: Batch, num_cores: int, *, seed: int = 3) -> Learned:
     torch.manual_seed(seed)
     loss = partial(batch_loss, model, smoothing=0.1)
-    return Shards(loss, list(model.parameters()), num_cores).learn(batch, 0.01)
+    return Shards(loss, list(model.parameters()), Cores(num_cores)).learn(batch, 0.01)
 
 
 def tensors(learned: Learned) -> list[Tensor]:
@@ -135,7 +136,7 @@ def test_parts_drop_differently(batch: Batch) -> None:
         seen.append(float(found.smoothed.detach()))
         return found
 
-    Shards(loss, list(model.parameters()), 2).learn(batch, 0.01)
+    Shards(loss, list(model.parameters()), Cores(2)).learn(batch, 0.01)
     assert len(set(seen)) == len(seen) > 2
 
 
@@ -144,7 +145,7 @@ def test_an_error_in_a_part_reaches_the_caller(batch: Batch) -> None:
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
-        Shards(broken, [], 2).learn(batch, 0.01)
+        Shards(broken, [], Cores(2)).learn(batch, 0.01)
 
 
 @pytest.mark.parametrize("num_parts", [1, 2, 5, 21, 40])
@@ -214,7 +215,7 @@ def test_a_parameter_that_takes_part_later_keeps_its_gradient(batch: Batch) -> N
         used = early if part.indices[0] == batch.indices[0] else early * late
         return Loss(used.square().sum() * len(part.indices), torch.zeros(()))
 
-    found = Shards(loss, [early, late], num_cores=1).learn(batch, 1.0)
+    found = Shards(loss, [early, late], Cores(1)).learn(batch, 1.0)
     assert found.gradients[1] is not None
     first = shards._cut(batch, round(batch.target_mask.size / shards.PART_TOKENS))[0]
     rest = len(batch.indices) - len(first.indices)
@@ -237,8 +238,8 @@ def test_only_work_is_counted_and_that_of_the_busiest_core(batch: Batch, is_work
         parts.append(time.thread_time() - started)
         return Loss(weight.sum(), weight.detach().sum())
 
-    shards = Shards(loss, [weight], 2)
-    shards.learn(batch, 1.0)
+    cores = Cores(2)
+    Shards(loss, [weight], cores).learn(batch, 1.0)
     assert len(parts) > 2
-    assert shards.busy < (sum(parts) if is_work else 0.1)
-    assert not is_work or shards.busy >= sum(parts) / 2
+    assert cores.busy < (sum(parts) if is_work else 0.1)
+    assert not is_work or cores.busy >= sum(parts) / 2

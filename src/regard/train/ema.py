@@ -1,12 +1,14 @@
 """An exponential moving average of the weights."""
 
 import copy
+from functools import partial
 from typing import Any
 
 import torch
 
 from regard.models.interface import Seq2Seq
 from regard.train.checkpoint import model_tensors
+from regard.train.cores import Cores
 
 
 class MovingAverage:
@@ -22,16 +24,19 @@ class MovingAverage:
     Args:
         model: what learns; its present weights are where the average begins.
         decay: d.
+        cores: who follow weights of their own each.
     """
 
-    def __init__(self, model: Seq2Seq[Any], decay: float) -> None:
+    def __init__(self, model: Seq2Seq[Any], decay: float, cores: Cores | None = None) -> None:
         assert 0 < decay < 1, f"decay {decay}"
         self.model = copy.deepcopy(model)
         self.decay = decay
+        self._cores = cores or Cores(1)
         self._averages = list(model_tensors(self.model).values())
         self._weights = list(model_tensors(model).values())
 
     def follow(self, step: int) -> None:
         """Take in the weights after a step; steps are counted from 1."""
         decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(self._averages, self._weights, 1 - decay)
+        lerp = partial(torch._foreach_lerp_, weight=1 - decay)
+        self._cores.each(lerp, self._averages, self._weights)

@@ -1,6 +1,6 @@
-"""Adam, written out, and by the kernel that PyTorch has for it."""
+"""Adam, written out, and by the kernel that PyTorch has for it; the gradient cut to a length."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import nn
@@ -9,6 +9,7 @@ from regard.errors import ModelFileError
 from regard.plain import is_plain
 from regard.shapes import Tensor
 from regard.train.config import TrainConfig
+from regard.train.cores import Cores
 
 STEP = "step"
 MEAN, SQUARE = "mean", "square"
@@ -34,6 +35,7 @@ class Adam:
         epsilon: guard against division by zero.
         weight_decay: λ.
         is_decoupled: whether the decay is AdamW's.
+        cores: who move parameters of their own each.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class Adam:
         epsilon: float,
         weight_decay: float = 0.0,
         is_decoupled: bool = False,
+        cores: Cores | None = None,
     ) -> None:
         self.parameters = dict(named)
+        self.cores = cores or Cores(1)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
@@ -70,21 +74,36 @@ class Adam:
                 self._move(name, rate)
             return
         update = torch._fused_adamw_ if self.is_decoupled else torch._fused_adam_
-        parameters: list[Tensor] = [self.parameters[name] for name in moving]
-        update(
+
+        def move(
+            parameters: list[Tensor],
+            gradients: list[Tensor],
+            means: list[Tensor],
+            squares: list[Tensor],
+        ) -> None:
+            update(
+                parameters,
+                gradients,
+                means,
+                squares,
+                [],
+                [self.num_steps.to(parameter.device) for parameter in parameters],
+                lr=rate,
+                beta1=self.beta1,
+                beta2=self.beta2,
+                weight_decay=self.weight_decay,
+                eps=self.epsilon,
+                amsgrad=False,
+                maximize=False,
+            )
+
+        parameters = [self.parameters[name] for name in moving]
+        self.cores.each(
+            move,
             parameters,
             [_gradient(parameter) for parameter in parameters],
             [self.means[name] for name in moving],
             [self.squares[name] for name in moving],
-            [],
-            [self.num_steps.to(parameter.device) for parameter in parameters],
-            lr=rate,
-            beta1=self.beta1,
-            beta2=self.beta2,
-            weight_decay=self.weight_decay,
-            eps=self.epsilon,
-            amsgrad=False,
-            maximize=False,
         )
 
     def _move(self, name: str, rate: float) -> None:
@@ -127,7 +146,21 @@ class Adam:
             mine[name].copy_(tensor)
 
 
-def build_optimiser(model: nn.Module, config: TrainConfig) -> Adam:
+def clip_(gradients: Sequence[Tensor], limit: float, cores: Cores) -> float:
+    """Cut gradients, taken as one vector, to a length; return the length that it had.
+
+        g ← g · min(1, limit / ‖g‖)
+
+    Pascanu et al. 2013, algorithm 1.
+    """
+    shares = cores.each(torch._foreach_norm, gradients)
+    norm = float(torch.stack([norm for share in shares for norm in share]).norm())
+    if norm > limit:
+        cores.each(lambda some: torch._foreach_mul_(some, limit / norm), gradients)
+    return norm
+
+
+def build_optimiser(model: nn.Module, config: TrainConfig, cores: Cores | None = None) -> Adam:
     """The optimiser that the config describes, for all parameters of the model."""
     return Adam(
         model.named_parameters(),
@@ -136,6 +169,7 @@ def build_optimiser(model: nn.Module, config: TrainConfig) -> Adam:
         epsilon=config.epsilon,
         weight_decay=config.weight_decay,
         is_decoupled=config.optimiser == "adamw",
+        cores=cores,
     )
 
 

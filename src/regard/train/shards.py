@@ -6,9 +6,8 @@ stops both. With a part of the batch each, from end to end, they meet once a ste
 their gradients.
 """
 
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from regard.data.batching import Batch
 from regard.native.workspace import Packs, Workspace, working_in
 from regard.nn.dropout import drawing_from
 from regard.shapes import Tensor
+from regard.train.cores import Cores
 from regard.train.loss import Loss
 
 BatchLoss = Callable[[Batch], Loss]
@@ -73,36 +73,25 @@ class Shards:
     Args:
         loss: the loss of a batch; called in several threads at once.
         parameters: whose gradients to compute.
-        num_cores: how many parts are learned from at a time.
-
-    Attributes:
-        busy: seconds of processor time so far, of the busiest core in every batch.
+        cores: who learn from a part at a time.
     """
 
-    def __init__(self, loss: BatchLoss, parameters: Sequence[Tensor], num_cores: int) -> None:
+    def __init__(self, loss: BatchLoss, parameters: Sequence[Tensor], cores: Cores) -> None:
         self._loss = loss
         self._parameters = parameters
-        self._num_cores = num_cores
-        self.busy = 0.0
-        # How many threads an operation is split over is each thread's own setting.
-        self._pool = ThreadPoolExecutor(num_cores, "shard", torch.set_num_threads, (1,))
+        self._cores = cores
 
     def learn(self, batch: Batch, scale: float) -> Learned:
         """The gradients of `scale` times the loss on a batch."""
-        parts = _cut(batch, max(self._num_cores, round(batch.target_mask.size / PART_TOKENS)))
+        num_cores = self._cores.number
+        parts = _cut(batch, max(num_cores, round(batch.target_mask.size / PART_TOKENS)))
         seeds: list[int] = torch.randint(2**62, (len(parts),)).tolist()
-        shares = _deal(list(zip(parts, seeds, strict=True)), self._num_cores)
-        packs = Packs()
-        futures = [self._pool.submit(self._learn, share, scale, packs) for share in shares]
-        learned, seconds = zip(*[future.result() for future in futures], strict=True)
-        self.busy += max(seconds)
-        return _sum(learned)
+        shares = _deal(list(zip(parts, seeds, strict=True)), num_cores)
+        learned = self._cores.results(partial(self._learn, scale, Packs()), shares)
+        return _sum(learned, self._cores)
 
-    def _learn(
-        self, share: Sequence[tuple[Batch, int]], scale: float, packs: Packs
-    ) -> tuple[Learned, float]:
-        """What a core learns from its share, and its seconds of processor time."""
-        started = time.thread_time()
+    def _learn(self, scale: float, packs: Packs, share: Sequence[tuple[Batch, int]]) -> Learned:
+        """What a core learns from its share."""
         workspace = Workspace(packs)
         total: Learned | None = None
         with working_in(workspace):
@@ -111,7 +100,7 @@ class Shards:
                     learned = _learn(self._loss, self._parameters, part, scale)
                 total = learned if total is None else _sum([total, learned])
         assert total is not None, "a share has a part"
-        return _with_sums(total, self._parameters, workspace), time.thread_time() - started
+        return _with_sums(total, self._parameters, workspace)
 
 
 def _cut(batch: Batch, num_parts: int) -> list[Batch]:
@@ -141,15 +130,16 @@ def _deal(work: Sequence[_Work], num_cores: int) -> list[list[_Work]]:
     return shares
 
 
-def _sum(learned: Sequence[Learned]) -> Learned:
+def _sum(learned: Sequence[Learned], cores: Cores | None = None) -> Learned:
     """Add up in order, into the tensors of the first part that has each."""
+    add = torch._foreach_add_ if cores is None else partial(cores.each, torch._foreach_add_)
     first, *others = learned
     total = list(first.gradients)
     for other in others:
         pairs = list(zip(total, other.gradients, strict=True))
         both = [(mine, its) for mine, its in pairs if mine is not None and its is not None]
         if both:
-            torch._foreach_add_([mine for mine, _ in both], [its for _, its in both])
+            add([mine for mine, _ in both], [its for _, its in both])
         total = [its if mine is None else mine for mine, its in pairs]
     smoothed, nll = sum(each.smoothed for each in learned), sum(each.nll for each in learned)
     return Learned(smoothed, nll, total)

@@ -38,12 +38,13 @@ from regard.train.checkpoint import (
     save_weights,
 )
 from regard.train.config import TrainConfig
+from regard.train.cores import Cores
 from regard.train.ema import MovingAverage
 from regard.train.guided import Guide
 from regard.train.loss import Loss
 from regard.train.objective import batch_loss
 from regard.train.observer import Observer, StepReport
-from regard.train.optimiser import build_optimiser
+from regard.train.optimiser import build_optimiser, clip_
 from regard.train.progress import Progress
 from regard.train.reward import reward_loss
 from regard.train.schedule import learning_rate
@@ -82,15 +83,16 @@ class Trainer:
         self.config = config
         self.run = run
         self.observers = list(observers)
-        self.optimiser = build_optimiser(model, config)
-        self.moving_average = MovingAverage(model, config.ema) if config.ema else None
+        is_on_cpu = model.output.weight.device.type == "cpu"
+        self._cores = Cores(torch.get_num_threads() if is_on_cpu else 1)
+        self.optimiser = build_optimiser(model, config, self._cores)
+        self.moving_average = MovingAverage(model, config.ema, self._cores) if config.ema else None
         self.progress = Progress()
         self.is_stopping = False
         self._guide = Guide.of(model, config) if config.guided_alignment else None
-        device, num_cores = model.output.weight.device.type, torch.get_num_threads()
         self._shards = (
-            Shards(self._loss, list(model.parameters()), num_cores)
-            if device == "cpu" and num_cores > 1 and model.is_divisible
+            Shards(self._loss, list(model.parameters()), self._cores)
+            if self._cores.number > 1 and model.is_divisible
             else None
         )
 
@@ -202,7 +204,7 @@ class Trainer:
         """
         if self.model.output.weight.device.type != "cpu":
             return time.perf_counter()
-        return time.thread_time() + (0.0 if self._shards is None else self._shards.busy)
+        return time.thread_time() + self._cores.busy
 
     def learn(self, batches: Sequence[Batch]) -> tuple[int, float, float]:
         """Compute the gradients of these batches together.
@@ -250,8 +252,8 @@ class Trainer:
 
     def _clip(self, batches: Sequence[Batch]) -> float:
         """Shorten the gradient to `clip`, if that is not 0; return its norm before."""
-        limit = self.config.clip or math.inf
-        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit))
+        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        norm = clip_(gradients, self.config.clip or math.inf, self._cores)
         self._check_finite("gradient", norm, batches)
         return norm
 
