@@ -1,5 +1,6 @@
 """Who decodes: watched or not, one or several, and none that was left behind."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from regard.api import Translator
 from regard.config import changed
 from regard.decoding.config import DecodingConfig
+from regard.decoding.request import Request
+from regard.decoding.search import TURNS
 from regard.errors import ConfigError
 from regard.metrics.consensus import expected_likeness
 from tests.little_corpus import sentences
@@ -90,3 +93,19 @@ def test_samples_count_alike(translator: Translator) -> None:
     expected = expected_likeness([each.target.ids for each in drawn], [0.0] * 5)
     assert [each.score for each in agreed] == pytest.approx(sorted(expected)[::-1])
     assert len({each.text for each in drawn}) > 2
+
+
+@pytest.mark.parametrize(("workers", "num_batches"), [(1, 1), (2, 2 * TURNS)])
+def test_each_worker_has_its_turns(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, workers: int, num_batches: int
+) -> None:
+    asked: list[Request] = []
+
+    def note(given: list[Request], *_: Any, **__: Any) -> Iterator[Any]:
+        asked.extend(given)
+        return iter(())
+
+    monkeypatch.setattr(translator.searcher, "results", note)
+    parts = [part for text in TEXTS for part in translator.plan(text, translator.decoding).parts]
+    list(translator.sentences(parts, translator.decoding, align=False, workers=workers))
+    assert len(asked) == num_batches

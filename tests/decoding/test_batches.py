@@ -55,4 +55,5 @@ def test_two_workers_end_together() -> None:
     lengths = [10] * 90
     assert [len(batch) for batch in batches_by_budget(lengths, 320)] == [32, 32, 26]
     assert [len(batch) for batch in even_batches(lengths, 320, 2)] == [23, 23, 23, 21]
+    assert [len(batch) for batch in even_batches([10] * 150, 320, 2)] == [25] * 6
     assert even_batches(lengths, 320, 1) == batches_by_budget(lengths, 320)

@@ -10,17 +10,18 @@ from torch import nn
 
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.shapes import Tensor
+from regard.train.clip import clip_
 from regard.train.config import TrainConfig
-from regard.train.cores import Cores, deal
+from regard.train.cores import Cores, equal_shares
 from regard.train.ema import MovingAverage
-from regard.train.optimiser import build_optimiser, clip_
+from regard.train.optimiser import build_optimiser
 
 NUMBERS = [1, 2, 3]
 
 
 @given(sizes=st.lists(st.integers(1, 50), max_size=20), number=st.integers(1, 4))
 def test_shares_are_about_equal_and_none_is_empty(sizes: list[int], number: int) -> None:
-    shares = deal(sizes, number)
+    shares = equal_shares(sizes, number)
     assert sorted(place for share in shares for place in share) == list(range(len(sizes)))
     assert len(shares) == min(number, len(sizes))
     held = [sum(sizes[place] for place in share) for share in shares]
@@ -28,13 +29,17 @@ def test_shares_are_about_equal_and_none_is_empty(sizes: list[int], number: int)
 
 
 def test_each_core_has_an_operation_to_itself() -> None:
-    together = threading.Barrier(2)
+    together, threads = threading.Barrier(2), torch.get_num_threads()
+    torch.set_num_threads(2)
 
     def look(share: list[Tensor]) -> tuple[int, bool, int]:
         together.wait(10)
         return torch.get_num_threads(), torch.is_grad_enabled(), len(share)
 
-    found = Cores(2).each(look, [torch.zeros(n) for n in (5, 1, 1, 3)])
+    try:
+        found = Cores(2).each(look, [torch.zeros(n) for n in (5, 1, 1, 3)])
+    finally:
+        torch.set_num_threads(threads)
     assert found == [(1, False, 1), (1, False, 3)]
 
 

@@ -394,6 +394,13 @@ def test_minutes_are_those_of_the_processor(
     assert trainer.progress.seconds == report.busy
 
 
+def test_what_the_cores_do_counts(make_trainer: MakeTrainer) -> None:
+    trainer = make_trainer(steps=1)
+    before = trainer.busy()
+    trainer._cores.busy += 5
+    assert trainer.busy() >= before + 5
+
+
 def test_minutes_that_are_over_stay_over(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(steps=1000, minutes=0.5)
     trainer.progress.seconds = 31.0

@@ -18,7 +18,7 @@ def expected_likeness(
 
     |·| counts n-grams of up to four tokens. If each candidate r were the reference with
     probability p(r), s(h) is what h would score in the mean; to choose the greatest is minimum
-    Bayes risk (Kumar & Byrne 2004, equation 1). The likeness is Tversky's (1977), where precision
+    Bayes risk (Kumar & Byrne 2004). The likeness is Tversky's (1977), where precision
     counts twice as much as recall: then what is chosen is as long as what a search finds. GLEU,
     where both count alike, makes it longer, and precision alone shorter (docs/log.md).
 

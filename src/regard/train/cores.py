@@ -66,11 +66,11 @@ class Cores:
         def on_some(places: Sequence[int]) -> Any:
             return work(*([column[place] for place in places] for column in columns))
 
-        shares = deal([tensor.numel() for tensor in columns[0]], self.number)
+        shares = equal_shares([tensor.numel() for tensor in columns[0]], self.number)
         return self.results(on_some, shares)
 
 
-def deal(sizes: Sequence[int], number: int) -> list[list[int]]:
+def equal_shares(sizes: Sequence[int], number: int) -> list[list[int]]:
     """Places of things in at most so many shares of about the same size, none of them empty.
 
     The largest first, always to whom has least.

@@ -1,6 +1,6 @@
-"""Adam, written out, and by the kernel that PyTorch has for it; the gradient cut to a length."""
+"""Adam, written out, and by the kernel that PyTorch has for it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import torch
 from torch import nn
@@ -144,20 +144,6 @@ class Adam:
                     f"the model's is {list(mine[name].shape)}"
                 )
             mine[name].copy_(tensor)
-
-
-def clip_(gradients: Sequence[Tensor], limit: float, cores: Cores) -> float:
-    """Cut gradients, taken as one vector, to a length; return the length that it had.
-
-        g ← g · min(1, limit / ‖g‖)
-
-    Pascanu et al. 2013, algorithm 1.
-    """
-    shares = cores.each(torch._foreach_norm, gradients)
-    norm = float(torch.stack([norm for share in shares for norm in share]).norm())
-    if norm > limit:
-        cores.each(lambda some: torch._foreach_mul_(some, limit / norm), gradients)
-    return norm
 
 
 def build_optimiser(model: nn.Module, config: TrainConfig, cores: Cores | None = None) -> Adam:

@@ -2,8 +2,8 @@
 
 Two cores that share every matrix product meet at a barrier after each of two thousand
 operations and wait for one another; what only one core can do, drawing random numbers, say,
-stops both. With a part of the batch each, from end to end, they meet once a step to add up
-their gradients.
+stops both. With a part of the batch each, from end to end, they meet once, to add up their
+gradients.
 """
 
 from collections.abc import Callable, Sequence

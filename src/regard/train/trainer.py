@@ -37,6 +37,7 @@ from regard.train.checkpoint import (
     save_checkpoint,
     save_weights,
 )
+from regard.train.clip import clip_
 from regard.train.config import TrainConfig
 from regard.train.cores import Cores
 from regard.train.ema import MovingAverage
@@ -44,7 +45,7 @@ from regard.train.guided import Guide
 from regard.train.loss import Loss
 from regard.train.objective import batch_loss
 from regard.train.observer import Observer, StepReport
-from regard.train.optimiser import build_optimiser, clip_
+from regard.train.optimiser import build_optimiser
 from regard.train.progress import Progress
 from regard.train.reward import reward_loss
 from regard.train.schedule import learning_rate
