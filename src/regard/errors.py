@@ -13,5 +13,9 @@ class DataError(RegardError):
     """A corpus that cannot be read or trained on."""
 
 
+class DivergedError(RegardError):
+    """A training whose loss or gradient is no longer a number."""
+
+
 class ModelFileError(RegardError):
     """A run folder that is missing, damaged or not ours."""

@@ -1,10 +1,18 @@
-"""`regard road` refuses what it cannot run, before it begins."""
+"""`regard road` refuses what it cannot run, before it begins, and loses nothing that it ran."""
 
+import json
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from regard.cli.app import main
+from regard.errors import DivergedError
+from regard.road import systems
+from regard.road.systems import System
+from regard.train.trainer import Trainer
 from tests.road.little_race import little_corpus, little_race
 
 BUDGET = ["--budget", "1"]
@@ -62,3 +70,80 @@ def test_a_folder_of_another_race_is_refused_in_one_line(
         "regard: runs/road is a race on corpus, fr → en, where budget.minutes is 1e-06, here 30; "
         "give another --out\n"
     )
+
+
+MODEL = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
+LEARNED = [
+    System(name=name, title=name, settings={"model": MODEL}, starts_from=base)
+    for name, base in (("good", None), ("bad", None), ("worse", "bad"))
+]
+COUNTED = System(name="dictionary", title="A dictionary", kind="dictionary")
+RACE = ["road", "--corpus", "corpus", "--pair", "fr-en", "--budget", "1e-6", "--sentence", "Oui."]
+
+
+@pytest.fixture
+def track(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a race of four little systems is kept."""
+    little_corpus(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(systems, "SYSTEMS", (COUNTED, *LEARNED))
+    settings = {"text": {"vocab_size": 340}, "train": {"batch_tokens": 400, "ema": 0.9}}
+    monkeypatch.setattr("regard.cli.road.SETTINGS", settings)
+    return Path("runs/road")
+
+
+def raced(folder: Path) -> list[str]:
+    """The systems in a race's results."""
+    return [each["system"] for each in json.loads((folder / "results.json").read_text())["results"]]
+
+
+def test_who_diverges_is_left_out_and_the_others_go_on(
+    track: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = Trainer.train
+
+    def diverging(trainer: Trainer) -> None:
+        if trainer.run.parent.name == "bad":
+            raise DivergedError("step 7: the loss is nan")
+        train(trainer)
+
+    monkeypatch.setattr(Trainer, "train", diverging)
+    assert main(RACE) == 2
+    assert raced(track) == ["dictionary", "good"]
+    said = capsys.readouterr().err
+    assert "bad is left out: step 7: the loss is nan" in said
+    assert "worse is left out: it starts from bad" in said
+    assert (track / "bleu-flops.png").exists()
+
+
+def test_a_later_part_of_a_race_keeps_the_rows_of_the_earlier_one(track: Path) -> None:
+    assert main([*RACE, "--systems", "good"]) == 0
+    assert main([*RACE, "--systems", "dictionary"]) == 0
+    assert raced(track) == ["dictionary", "good"]
+    assert (track / "table.md").read_text("utf-8").count("\n") == 2 + 2
+
+
+def test_a_race_is_shown_again_without_its_corpus(
+    track: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*RACE, "--systems", "dictionary"]) == 0
+    before = capsys.readouterr().out
+    for path in [*track.glob("*.png"), *Path("corpus").iterdir()]:
+        path.unlink()
+    assert main(["road", "--out", str(track)]) == 0
+    assert capsys.readouterr().out == before
+    assert {path.name for path in track.glob("*.png")} >= {"bleu-flops.png", "bleu-length.png"}
+    assert main(["road", "--out", str(track), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["results"][0]["system"] == "dictionary"
+
+
+def test_a_stopped_race_has_charts_of_what_it_measured(
+    track: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(trainer: Trainer, *_: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Trainer, "train", interrupted)
+    assert main(RACE) == 128 + signal.SIGINT
+    assert raced(track) == ["dictionary"]
+    assert (track / "bleu-length.png").exists()

@@ -164,6 +164,17 @@ def test_the_penalty_is_that_of_equations_7_and_11(x: Tensor) -> None:
     torch.testing.assert_close(penalty, 0.3 * (variation(importance) + variation(chosen.load)))
 
 
+def test_the_gate_counts_exactly_where_layers_multiply_in_bfloat16() -> None:
+    layer = mixture(2, balance=1.0).train()
+    many = torch.randn(3000, D, generator=torch.Generator().manual_seed(3))
+    found = []
+    for is_low in (False, True):
+        torch.manual_seed(2)
+        with torch.autocast("cpu", torch.bfloat16, enabled=is_low):
+            found.append(layer.gate(many))
+    assert all(torch.equal(*pair) for pair in zip(*found, strict=True))
+
+
 def test_equal_sums_do_not_vary() -> None:
     assert float(squared_variation(torch.full((4,), 3.0))) == 0.0
 

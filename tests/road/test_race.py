@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from regard.data.corpus import Example
-from regard.errors import ModelFileError
+from regard.errors import ConfigError, ModelFileError
 from regard.models.flops import reward_flops, training_flops
 from regard.road import systems
 from regard.road.charts import draw, draw_alignments
 from regard.road.measure import by_length, scorer_for
-from regard.road.race import Race, Stopped, curve_of
+from regard.road.race import TRANSLATIONS, Race, Stopped, curve_of
 from regard.road.result import RESULT, Result, read_result
 from regard.road.systems import System
 from regard.road.table import COLUMNS, markdown, rows, terminal_table
@@ -195,6 +195,38 @@ class Impatient(Recorder):
     def on_step(self, report: StepReport) -> None:
         if report.step == self.stop_after:
             os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_training_is_not_continued_with_other_settings(tmp_path: Path) -> None:
+    race = little_race(tmp_path)
+    _stop_after(race, 1)
+    with pytest.raises(Stopped):
+        race.enter(TINY)
+    other = replace(TINY, settings={**TINY.settings, "train": {"clip": 0.5}})
+    with pytest.raises(ConfigError, match="other settings than tiny has now; remove it"):
+        little_race(tmp_path).enter(other)
+    assert little_race(tmp_path).enter(TINY).steps == 1
+
+
+def test_what_was_scored_is_kept(raced: tuple[Race, list[Result]]) -> None:
+    race, results = raced
+    for result in results:
+        translated = (race.out / result.system / TRANSLATIONS).read_text("utf-8").splitlines()
+        references = [example.target for example in race.corpus.examples("test")]
+        assert scorer_for("en").score(translated, references).value == result.bleu
+
+
+def test_a_kill_while_the_vocabulary_is_written_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(**_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("regard.text.pair._Index", killed)
+        with pytest.raises(KeyboardInterrupt):
+            _ = little_race(tmp_path).tokenisers
+    assert len(little_race(tmp_path).tokenisers.target) == 340
 
 
 def test_a_damaged_result_is_named(tmp_path: Path) -> None:

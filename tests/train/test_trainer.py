@@ -1,11 +1,12 @@
 """The training loop: what it learns, when it stops, what it leaves behind."""
 
 import dataclasses
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -258,6 +259,18 @@ def test_what_a_training_started_from_is_not_averaged(make_trainer: MakeTrainer)
     assert recorder(trainer).messages[0].startswith("averaged the last 2 checkpoints: loss ")
 
 
+def test_what_a_training_started_from_may_stay_the_best(make_trainer: MakeTrainer) -> None:
+    first = make_trainer("first", steps=1, average=0)
+    first.train()
+    trainer = make_trainer(steps=2, validate_every=1, average=0)
+    trainer.validator = cast("Any", scripted([1.0, 2.0, 3.0], [None] * 3))
+    trainer.start_from(first.run / "step-1")
+    trainer.train()
+    (best,) = checkpoints(trainer.run, "best")
+    assert best.name == "best-0"
+    assert equal(load_file(best / "weights.safetensors"), model_tensors(first.model))
+
+
 def test_averaging_leaves_the_model_as_it_was(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(steps=4, save_every=2, average=2)
     trainer.train()
@@ -376,6 +389,25 @@ def test_training_ends_when_its_minutes_are_over(make_trainer: MakeTrainer) -> N
     assert trainer.progress.step == 1
     assert [scores.step for scores, _ in recorder(trainer).validations] == [1]
     assert checkpoints(trainer.run)
+
+
+def test_a_cosine_ends_with_the_minutes(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make_trainer(
+        steps=1_000_000, minutes=0.5, warmup=5, schedule="cosine", learning_rate=0.5, average=0
+    )
+    # A step takes 0.3 seconds, and one in three twice as long: 75 steps.
+    clock = itertools.accumulate(
+        0.0 if i % 2 == 0 else 0.6 if i % 3 == 0 else 0.3 for i in itertools.count()
+    )
+    monkeypatch.setattr(trainer, "busy", lambda: next(clock))
+    trainer.train()
+    rates = [report.learning_rate for report in recorder(trainer).steps]
+    assert len(rates) == pytest.approx(75, abs=1)
+    assert rates[4] == 0.5
+    assert rates[len(rates) // 2] == pytest.approx(0.25, rel=0.2)
+    assert rates[-1] < 0.005
 
 
 def test_minutes_are_those_of_the_processor(

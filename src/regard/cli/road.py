@@ -18,21 +18,25 @@ if TYPE_CHECKING:
 Flag = Parameter(negative=())
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=())]
 
-# What every learned system is given, unless its own settings say otherwise. The moving average
-# makes whatever weights the end of the budget finds good ones. Who only learns the training text by
-# heart need not spend the rest of it.
+# What every learned system is given, unless its own settings say otherwise. The rate falls to
+# nothing as the budget ends.
 SETTINGS: dict[str, dict[str, Any]] = {
     "text": {"vocab_size": 8000},
     "train": {
+        "schedule": "cosine",
         "ema": 0.998,
         "average": 2,
         "validate_every": 500,
-        "save_every": 500,
+        "save_every": 100,
         "keep": 2,
         "stop_on": "bleu",
-        "patience": 8,
     },
     "decoding": {"beam": 5},
+}
+# Besides, where the papers' BLEU is defined, which knows no capitals.
+LOWERED: dict[str, dict[str, Any]] = {
+    "text": {"normalise": "lower"},
+    "train": {"paper_bleu": True},
 }
 # The moving average is what is validated at the end: no need to average, and validate, once more.
 QUICK: dict[str, dict[str, Any]] = {
@@ -40,7 +44,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "train": {"ema": 0.98, "average": 0, "validate_every": 50, "save_every": 50, "keep": 2},
     "decoding": {"beam": 4},
 }
-QUICK_MINUTES = 0.25
+QUICK_MINUTES = 0.2
 QUICK_SIZE = 9_600
 
 
@@ -62,6 +66,7 @@ def road(
 
     Stopped at any time (Ctrl-C saves first), the same command goes on. What is measured stays in
     the folder: results.json, table.md, charts, and each system's alignment of one sentence.
+    With --out alone, a race that is there is shown again, and its charts are drawn anew.
 
     Args:
         corpus: a folder with train, valid and test, as `regard data get` writes it.
@@ -86,9 +91,14 @@ def road(
     from regard.data.phrasebook import SIZE
     from regard.road.corpus import RaceCorpus
     from regard.road.race import Stopped
+    from regard.road.result import RESULTS
     from regard.road.track import Track
     from regard.train.console import ConsoleObserver
 
+    asked = (corpus, pair, budget, flops, sentence, experiment, *systems, *ensemble)
+    if not quick and all(each is None for each in asked) and (out / RESULTS).exists():
+        _show(out, Console(stderr=True), is_json=as_json)
+        return 0
     if quick and (corpus is not None or flops is not None):
         raise ConfigError("--quick brings its own corpus and budget; leave out --corpus, --flops")
     if corpus is None and experiment is None and not quick:
@@ -96,24 +106,24 @@ def road(
     if ensemble and experiment is not None:
         raise ConfigError("--ensemble is of the race; leave it out, or --experiment")
     console = Console(stderr=True)
+    raced = None if corpus is None else RaceCorpus.of(corpus, pair)
     track = Track(
         out=out if experiment is None else out / experiment,
-        corpus=None if corpus is None else RaceCorpus.of(corpus, pair),
+        corpus=raced,
         size=QUICK_SIZE if quick else SIZE,
         names=systems,
         budget=_budget(budget, flops, is_quick=quick),
-        settings=QUICK if quick else SETTINGS,
+        settings=QUICK if quick else _settings("en" if raced is None else raced.target),
         sentence=sentence,
         display=lambda trainer: ConsoleObserver(console, trainer.config, trainer.progress),
         announce=lambda title: console.print(f"[bold]{title}[/]", highlight=False),
     )
     try:
         if experiment is None:
-            _race(track, ensemble, console, is_json=as_json)
-        else:
-            from regard.cli.road_experiment import run_experiment
+            return _race(track, ensemble, console, is_json=as_json)
+        from regard.cli.road_experiment import run_experiment
 
-            run_experiment(experiment, track, console, is_json=as_json)
+        run_experiment(experiment, track, console, is_json=as_json)
     except Stopped as stopped:
         console.print(str(stopped), highlight=False)
         return 128 + stopped.number
@@ -130,37 +140,90 @@ def _budget(minutes: float | None, flops: float | None, *, is_quick: bool) -> "B
     return Budget(minutes or 0.0, flops or 0.0)
 
 
-def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_json: bool) -> None:
-    """Enter every system and every ensemble; the folder always shows what is known so far."""
-    from rich.console import Console
+def _settings(target: str) -> dict[str, dict[str, Any]]:
+    """What every learned system is given that writes this language."""
+    from regard.metrics.paper import paper_language
 
+    if paper_language(target) is None:
+        return SETTINGS
+    return {name: {**values, **LOWERED.get(name, {})} for name, values in SETTINGS.items()}
+
+
+def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_json: bool) -> int:
+    """Enter every system and every ensemble; the folder always shows what is known so far.
+
+    A system that diverges is left out, and the others go on.
+
+    Returns:
+        2 if one did, else 0.
+    """
     from regard.data.phrasebook import phrasebook
-    from regard.road.charts import draw, draw_alignments
-    from regard.road.result import RESULTS
+    from regard.errors import DivergedError
+    from regard.road.race import Stopped
     from regard.road.systems import find_systems
-    from regard.road.table import terminal_table
 
     systems = track.systems()
     voters = {name: find_systems(name.split("+")) for name in ensembles}
     race = track.race_on(phrasebook)
-    results: list[Result] = []
-    for system in systems:
-        results.append(track.enter(race, system))
-        _keep(results, track.out, race.corpus.title)
-    for name, members in voters.items():
-        track.announce(name)
-        results.append(race.ensemble(name, members))
-        _keep(results, track.out, race.corpus.title)
-    for path in [*draw(results, track.out), *draw_alignments(results, track.out)]:
-        console.print(f"picture: {path}", highlight=False)
-    if is_json:
-        print((track.out / RESULTS).read_text("utf-8"), end="")
-    else:
-        Console().print(terminal_table(results))
+    diverged: dict[str, str] = {}
+    try:
+        for system in systems:
+            if system.starts_from in diverged:
+                diverged[system.name] = f"it starts from {system.starts_from}"
+                continue
+            try:
+                track.enter(race, system)
+                _keep(track.out, race.corpus.title)
+            except DivergedError as error:
+                diverged[system.name] = str(error)
+        for name, members in voters.items():
+            track.announce(name)
+            race.ensemble(name, members)
+            _keep(track.out, race.corpus.title)
+    except Stopped:
+        if _measured(track.out):
+            _draw(track.out, console)
+        raise
+    if _measured(track.out):
+        _show(track.out, console, is_json=is_json)
+    for name, why in diverged.items():
+        console.print(f"{name} is left out: {why}", highlight=False, markup=False)
+    return 2 if diverged else 0
 
 
-def _keep(results: "list[Result]", out: Path, task: str) -> None:
+def _measured(out: Path) -> "list[Result]":
+    """Every system that this race or an earlier part of it has measured."""
+    from regard.road.result import read_results
+    from regard.road.systems import SYSTEMS
+
+    return read_results(out, [system.name for system in SYSTEMS])
+
+
+def _keep(out: Path, task: str) -> None:
     from regard.road.result import keep
     from regard.road.table import markdown
 
+    results = _measured(out)
     keep(results, markdown(results), out, task)
+
+
+def _draw(out: Path, console: "Console") -> None:
+    from regard.road.charts import draw, draw_alignments
+
+    results = _measured(out)
+    for path in [*draw(results, out), *draw_alignments(results, out)]:
+        console.print(f"picture: {path}", highlight=False)
+
+
+def _show(out: Path, console: "Console", *, is_json: bool) -> None:
+    """A race as it stands: its charts, and its table or its results."""
+    from rich.console import Console
+
+    from regard.road.result import RESULTS
+    from regard.road.table import terminal_table
+
+    _draw(out, console)
+    if is_json:
+        print((out / RESULTS).read_text("utf-8"), end="")
+    else:
+        Console().print(terminal_table(_measured(out)))

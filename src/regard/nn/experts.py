@@ -54,7 +54,8 @@ class NoisyTopK(nn.Module):
         P(x, i) = Φ(((x W_g)_i − kth_excluding(H(x), k, i)) / softplus((x W_noise)_i))   (8), (9)
         Load_i = Σ_x P(x, i)                                                           (10)
 
-    Without noise, at inference, it is the count.
+    Without noise, at inference, it is the count. Sums over positions need more than the eight bits
+    of bfloat16, so the gate is computed in fp32 whatever the layers around it are.
 
     Args:
         d_model: width of x.
@@ -72,6 +73,10 @@ class NoisyTopK(nn.Module):
         nn.init.zeros_(self.noise.weight)
 
     def forward(self, x: Float[Tensor, "M D"]) -> Chosen:
+        with torch.autocast(x.device.type, enabled=False):
+            return self._choose(x.float())
+
+    def _choose(self, x: Float[Tensor, "M D"]) -> Chosen:
         clean = self.score(x)  # M E
         noisy, spread = clean, None
         if self.training:

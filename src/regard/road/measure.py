@@ -89,11 +89,13 @@ class Measured:
         score: BLEU with its interval.
         by_length: BLEU of sentences of like length.
         words_per_second: written.
+        translations: of the test set, in order.
     """
 
     score: Score
     by_length: tuple[LengthScore, ...]
     words_per_second: float
+    translations: list[str]
 
 
 def measure(contestant: Contestant, test: Sequence[Example], scorer: Scorer) -> Measured:
@@ -107,6 +109,7 @@ def measure(contestant: Contestant, test: Sequence[Example], scorer: Scorer) -> 
         scorer.score(hypotheses, references),
         by_length(test, hypotheses, scorer),
         num_words / seconds,
+        hypotheses,
     )
 
 

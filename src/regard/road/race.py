@@ -4,6 +4,7 @@
     out/tokeniser/            one vocabulary for all learned systems
     out/NAME/run/             a run folder, or what a system of counts keeps
     out/NAME/training.json    of a system of counts, how long it took to count
+    out/NAME/test.txt         its translations of the test set
     out/NAME/result.json      once it is measured
     out/results.json, table.md, *.png
 
@@ -24,17 +25,27 @@ from regard.build import Run, build_trainer, create_run, open_run
 from regard.config import RunConfig, config_of
 from regard.data.batching import Batches
 from regard.data.store import Rows, Store
+from regard.errors import ConfigError
 from regard.lens.published import flops_by_time
 from regard.loading import choose_checkpoint
 from regard.road.corpus import RaceCorpus
 from regard.road.cost import Epoch
 from regard.road.measure import Contestant, Counted, Learned, measure, scorer_for
-from regard.road.result import CurvePoint, Result, read_kept, read_result, write_kept
+from regard.road.result import (
+    CurvePoint,
+    Result,
+    read_kept,
+    read_result,
+    write_kept,
+    write_lines,
+)
 from regard.road.systems import System, with_bases
 from regard.road.terms import RUN, TOKENISER, Budget, Terms, agree
+from regard.sealed import sealing
 from regard.statistical.system import load_system, train_system
 from regard.text.pair import TokeniserPair
 from regard.text.train import train_tokenisers
+from regard.train.checkpoint import Warn
 from regard.train.config import TrainConfig
 from regard.train.console import ConsoleObserver
 from regard.train.history import read_events
@@ -45,6 +56,7 @@ from regard.train.trainer import Trainer
 
 LOG = "log.jsonl"
 COUNTING = "training.json"
+TRANSLATIONS = "test.txt"
 # Ablations are compared with one another, and get this share of a system's budget.
 ABLATION = 0.5
 # More steps than any budget allows; a budget ends a training, not their number.
@@ -85,6 +97,7 @@ class Race:
         sentence: that every system is shown on; None for the first of the test set.
         display: shows a training to a person while it is open, and is told of its steps.
         tokenisers: unless given, they are learned from the corpus.
+        warn: told of checkpoints that are damaged, and of a machine that is another one.
     """
 
     def __init__(
@@ -96,6 +109,7 @@ class Race:
         sentence: str | None,
         display: Callable[[Trainer], ConsoleObserver],
         tokenisers: TokeniserPair | None = None,
+        warn: Warn = lambda line: None,
     ) -> None:
         self.corpus = corpus
         self.out = out
@@ -103,6 +117,7 @@ class Race:
         self.settings = settings
         self.sentence = sentence
         self.display = display
+        self.warn = warn
         self._tokenisers = tokenisers
         self._scorer = scorer_for(corpus.target)
         self._terms: Terms | None = None
@@ -141,6 +156,7 @@ class Race:
 
         Raises:
             ConfigError: the folder holds another race.
+            DivergedError: its loss is no longer a number.
             Stopped: a signal came.
         """
         folder = self.folder(system.name)
@@ -167,6 +183,7 @@ class Race:
             # The costs of a fine-tuning include those of what it started from.
             included = {system.starts_from for system in voters}
             paid = [member for member in members if member.system not in included]
+            folder.mkdir(parents=True, exist_ok=True)
             translator = load([self.folder(member.system) / RUN for member in members])
             found = self._result(
                 name,
@@ -177,7 +194,6 @@ class Race:
                 minutes=sum(member.minutes for member in paid),
                 flops=sum(member.flops for member in paid),
             )
-            folder.mkdir(parents=True, exist_ok=True)
             found.save(folder)
         return found
 
@@ -193,7 +209,8 @@ class Race:
             made = train_tokenisers(
                 config.text, (e.source for e in examples), (e.target for e in examples)
             )
-            made.save(folder)
+            with sealing(folder) as unsealed:
+                made.save(unsealed)
         return TokeniserPair.load(folder)
 
     @cached_property
@@ -217,7 +234,8 @@ class Race:
 
     def config(self, system: System) -> RunConfig:
         """The run file of a learned system."""
-        tables = {name: dict(values) for name, values in self.settings.items()}
+        data = asdict(self.corpus.config())
+        tables = {"data": data} | {name: dict(values) for name, values in self.settings.items()}
         for name, values in system.settings.items():
             tables.setdefault(name, {}).update(values)
         budget = self.budget.share(ABLATION) if system.is_ablation else self.budget
@@ -228,14 +246,24 @@ class Race:
             per_step = epoch.flops_per_step(config, len(self.tokenisers.target))
             train["steps"] = max(1, round(budget.flops / per_step))
             config = config_of({**tables, "train": train}, system.name)
-        return replace(config, data=self.corpus.config())
+        return config
 
     def run_of(self, system: System) -> Run:
-        """The run folder of a learned system, new or as it was when this race was stopped."""
-        folder = self.folder(system.name) / RUN
-        if folder.exists():
-            return open_run(folder)
-        return create_run(folder, self.config(system), self.tokenisers)
+        """The run folder of a learned system, new or as it was when this race was stopped.
+
+        Raises:
+            ConfigError: it was begun with other settings than the system has now.
+        """
+        folder, config = self.folder(system.name) / RUN, self.config(system)
+        if not folder.exists():
+            return create_run(folder, config, self.tokenisers)
+        run = open_run(folder)
+        # A corpus can be moved; that it is the same one is among the race's terms.
+        if replace(run.config, data=config.data) != config:
+            raise ConfigError(
+                f"{folder} was begun with other settings than {system.name} has now; remove it"
+            )
+        return run
 
     def _learned(self, system: System) -> Result:
         run = self.run_of(system)
@@ -244,7 +272,7 @@ class Race:
         if system.starts_from is not None:
             base = read_result(self.folder(system.starts_from))
             assert base is not None, "a fine-tuning is entered after what it starts from"
-        if not trainer.resume() and base is not None:
+        if not trainer.resume(self.warn) and base is not None:
             trainer.start_from(choose_checkpoint(open_run(self.folder(base.system) / RUN)))
         log = JsonLog(run.folder / LOG, trainer.progress.step)
         with closing(log), self.display(trainer) as display:
@@ -307,6 +335,7 @@ class Race:
         test = self.corpus.examples("test")
         sentence = test[0].source if self.sentence is None else self.sentence
         found = measure(contestant, test, self._scorer)
+        write_lines(self.folder(name) / TRANSLATIONS, found.translations)
         looked = contestant.look(sentence)
         interval = found.score.interval
         assert interval is not None

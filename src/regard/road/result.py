@@ -149,6 +149,22 @@ def read_result(folder: Path) -> Result | None:
     return read_kept(path, Result, "remove it, and the system is measured again")
 
 
+def read_results(folder: Path, systems: Sequence[str]) -> list[Result]:
+    """What a race has found out so far about any system.
+
+    Args:
+        folder: of the race.
+        systems: in the order of the story; ensembles come behind them.
+
+    Raises:
+        ModelFileError: a file holds anything else.
+    """
+    found = [read_result(path.parent) for path in folder.glob(f"*/{RESULT}")]
+    order = {name: place for place, name in enumerate(systems)}
+    known = [result for result in found if result is not None]
+    return sorted(known, key=lambda result: (order.get(result.system, len(order)), result.system))
+
+
 def read_report(path: Path) -> Report:
     """What a race has found out so far.
 
@@ -183,6 +199,11 @@ def read_kept(path: Path, kind: type[Kept], advice: str) -> Kept:
 def write_kept(path: Path, content: dict[str, Any]) -> None:
     """Write a file of the race, whole or not at all."""
     _replace(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """Write a text of the race, whole or not at all."""
+    _replace(path, "".join(f"{line}\n" for line in lines))
 
 
 def _replace(path: Path, text: str) -> None:

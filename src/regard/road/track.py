@@ -29,7 +29,7 @@ class Track:
         settings: of every learned system's run file.
         sentence: that every system is shown on; None for the first of the test set.
         display: shows a training.
-        announce: is told what begins.
+        announce: is told what begins, and what was found wrong.
     """
 
     out: Path
@@ -75,12 +75,14 @@ class Track:
             self.sentence,
             self.display,
             tokenisers,
+            self.announce,
         )
 
     def enter(self, race: Race, system: System, where: str = "") -> Result:
         """Train and measure a system, and say so first.
 
         Raises:
+            DivergedError: its loss is no longer a number.
             Stopped: a signal came.
         """
         self.announce(f"{system.title}{where}")

@@ -13,6 +13,7 @@ def learning_rate(kind: ScheduleKind, step: int, *, peak: float, warmup: int, to
         cosine:        peak · ½ (1 + cos(π · (step − warmup) / (total − warmup)))
         constant:      peak
 
+    `total` is the number of the last step, or what it is expected to be where time decides.
     The first is Vaswani et al. 2017, equation 3, whose peak is 1/√(d_model · warmup); the
     second Loshchilov & Hutter 2017 without restarts.
     """

@@ -16,7 +16,7 @@ import torch
 from regard.data.ahead import ahead
 from regard.data.batching import Batch, Batches
 from regard.decoding.request import Specials
-from regard.errors import ModelFileError, RegardError
+from regard.errors import DivergedError, ModelFileError
 from regard.models.interface import Seq2Seq
 from regard.plain import is_plain
 from regard.train.checkpoint import (
@@ -108,10 +108,14 @@ class Trainer:
         return None if self.moving_average is None else self.moving_average.model
 
     def start_from(self, checkpoint: Path) -> None:
-        """Begin with the weights of another training, and save them for `resume` to find."""
+        """Begin with the weights of another training, and save them for `resume` to find.
+
+        They are validated first: where nothing that follows is better, they are the best.
+        """
         load_weights(self.model, checkpoint)
         if self.averaged is not None:
             load_weights(self.averaged, checkpoint)
+        self._validate()
         self._save()
 
     def resume(self, warn: Warn = lambda line: None) -> bool:
@@ -146,7 +150,7 @@ class Trainer:
         """Take steps until the last one, until time or patience runs out, or until `stop`.
 
         Raises:
-            RegardError: a loss or gradient is not finite; the step is not taken.
+            DivergedError: a loss or gradient is not finite; the step is not taken.
         """
         progress, config = self.progress, self.config
         with closing(self._stream()) as stream:
@@ -173,7 +177,7 @@ class Trainer:
             progress.step + 1,
             peak=config.learning_rate,
             warmup=config.warmup,
-            total=config.steps,
+            total=self._expected_steps(),
         )
         num_tokens, smoothed, nll = self.learn(batches)
         norm = self._clip(batches)
@@ -265,7 +269,7 @@ class Trainer:
         pairs = np.concatenate([batch.indices for batch in batches]) + 1
         some = ", ".join(f"{pair:,}" for pair in sorted(pairs.tolist())[:5])
         saved = checkpoints(self.run)
-        raise RegardError(
+        raise DivergedError(
             f"step {self.progress.step + 1:,}: the {what} is {value} "
             f"(training pairs {some}{f' … of {len(pairs):,}' if len(pairs) > 5 else ''}); "
             f"nothing was updated, the last checkpoint is {saved[-1].name if saved else 'none'}; "
@@ -306,6 +310,13 @@ class Trainer:
     def _tidy(self, newest: Path) -> None:
         drop_interim(newest, self.config.save_every)
         prune(self.run, self.config.keep)
+
+    def _expected_steps(self) -> int:
+        """As many as asked for, or as the minutes allow at the pace so far."""
+        config, progress = self.config, self.progress
+        if not (config.minutes and progress.seconds):
+            return config.steps
+        return min(config.steps, round(progress.step * 60 * config.minutes / progress.seconds))
 
     def _is_at_the_end(self) -> bool:
         """Whether the last step is taken, or the last minute is over."""
