@@ -1,12 +1,16 @@
 """A race as pictures: quality against cost, against length, against time."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError
+from regard.road.labels import FONT_SIZE, name_at_the_right
 from regard.road.result import Result
+from regard.road.systems import SYSTEMS
+from regard.road.table import power
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +23,7 @@ FAMILIES = {
 }
 COLOURS = {
     "counts": "#64748b",
-    "recurrent": "#b45309",
+    "recurrent": "#2563eb",
     "recurrent with attention": "#0f766e",
     "convolutional": "#7c3aed",
     "Transformer": "#c2410c",
@@ -46,10 +50,16 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
         "bleu-length.png": by_length,
         "learning-curves.png": _curves,
     }
+    ablations = {system.name for system in SYSTEMS if system.is_ablation}
+    systems = [result for result in results if result.system not in ablations]
+    varied = [result for result in results if result.system in ablations]
     paths = []
     for name, chart in charts.items():
-        with axes_of(folder / name) as axes:
-            chart(axes, results)
+        with panels_of(folder / name, 2 if varied else 1) as panels:
+            chart(panels[0], systems)
+            if varied:
+                chart(panels[1], varied)
+                panels[1].set(ylabel="", title="the Transformer, one thing changed, half the time")
         paths.append(folder / name)
     return paths
 
@@ -81,16 +91,11 @@ def _by_flops(axes: "Axes", results: Sequence[Result]) -> None:
             result.bleu,
             yerr=[[result.bleu - result.low], [result.high - result.bleu]],
             fmt="o",
+            markersize=4,
+            elinewidth=1,
             color=colour,
             capsize=2,
-        )
-        axes.annotate(
-            result.system,
-            (result.flops, result.bleu),
-            (5, 3),
-            textcoords="offset points",
-            fontsize=7,
-            color=colour,
+            label=result.system,
         )
     for result in results:
         if not result.flops:
@@ -99,13 +104,26 @@ def _by_flops(axes: "Axes", results: Sequence[Result]) -> None:
                 result.system,
                 (0.01, result.bleu),
                 xycoords=("axes fraction", "data"),
-                fontsize=7,
+                fontsize=FONT_SIZE,
                 color=COLOURS["counts"],
                 va="bottom",
             )
     if trained:
         axes.set_xscale("log")
+        ticks = round_numbers([result.flops for result in trained])
+        axes.set_xticks(ticks, [power(tick, digits=0) for tick in ticks])
+        axes.set_xticks([], minor=True)
+        axes.set_xlim(ticks[0], ticks[-1])
     axes.set(xlabel="operations of training, by formula", ylabel="BLEU on the test set")
+
+
+def round_numbers(values: Sequence[float]) -> list[float]:
+    """1, 2, 3, 5, 10, 20 … from the last below all positive values to the first above them."""
+    low, high = (math.floor(math.log10(value)) for value in (min(values), max(values)))
+    grid = [digit * 10.0**place for place in range(low - 1, high + 2) for digit in (1, 2, 3, 5)]
+    first = max(number for number in grid if number < min(values))
+    last = min(number for number in grid if number > max(values))
+    return [number for number in grid if first <= number <= last]
 
 
 def by_length(axes: "Axes", results: Sequence[Result]) -> None:
@@ -126,32 +144,41 @@ def _curves(axes: "Axes", results: Sequence[Result]) -> None:
 def line(
     axes: "Axes", system: str, points: Sequence[tuple[float, float]], style: str = "o-"
 ) -> None:
-    """A line in the colour of its system, with the system's name at its end."""
+    """A line in the colour of its system, with the system's name."""
     if not points:
         return
-    colour = COLOURS[family_of(system)]
-    axes.plot(*zip(*points, strict=True), style, markersize=2.5, linewidth=1.2, color=colour)
-    axes.annotate(
-        system,
-        points[-1],
-        (4, 0),
-        textcoords="offset points",
-        fontsize=7,
-        color=colour,
-        va="center",
+    axes.plot(
+        *zip(*points, strict=True),
+        style,
+        markersize=2.5,
+        linewidth=1.2,
+        color=COLOURS[family_of(system)],
+        label=system,
     )
 
 
 @contextmanager
 def axes_of(path: Path) -> "Iterator[Axes]":
     """Axes to draw on; on leaving, a file."""
+    with panels_of(path, 1) as (axes,):
+        yield axes
+
+
+@contextmanager
+def panels_of(path: Path, number: int) -> "Iterator[list[Axes]]":
+    """Axes side by side, the first one widest, of the same heights; on leaving, a file."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ConfigError(f"{path} needs matplotlib; pip install 'regard[plot]'") from None
-    figure = Figure(figsize=(8.0, 5.0), layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=INK)
-    yield axes
+    figure = Figure(figsize=(4.0 + 4.0 * number, 5.0), layout="constrained")
+    ratios = [3, *[2] * (number - 1)]
+    (panels,) = figure.subplots(1, number, sharey=True, squeeze=False, width_ratios=ratios)
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(colors=INK)
+    yield list(panels)
+    for axes in panels:
+        axes.title.set(fontsize="medium", color=INK)
+        name_at_the_right(axes)
     figure.savefig(path, dpi=150)

@@ -39,8 +39,8 @@ def _row(result: Result, paper: Published | None) -> tuple[str, ...]:
         result.title,
         f"{result.bleu:.1f} ± {(result.high - result.low) / 2:.1f}",
         f"{result.parameters:,}",
-        _power(result.flops),
-        _power(result.flops_by_time),
+        power(result.flops),
+        power(result.flops_by_time),
         f"{result.minutes:.0f}" if result.minutes >= 1 else f"{result.minutes:.1f}",
         f"{result.tokens_per_second:,.0f}" if result.tokens_per_second else NONE,
         f"{result.decoded_per_second:,.0f}",
@@ -52,7 +52,7 @@ def _paper(row: Published | None) -> tuple[str, str, str]:
     if row is None:
         return NONE, NONE, NONE
     german, french = (NONE if bleu is None else f"{bleu:g}" for bleu in (row.en_de, row.en_fr))
-    return german, french, _power(row.flops or 0.0)
+    return german, french, power(row.flops or 0.0)
 
 
 def terminal_table(results: Sequence[Result]) -> Table:
@@ -89,10 +89,10 @@ def terminal_of(grid: Grid, title: str) -> Table:
     return table
 
 
-def _power(value: float) -> str:
+def power(value: float, digits: int = 1) -> str:
     """3.3e+18 as 3.3 · 10¹⁸."""
     if not value:
         return NONE
-    digits, _, exponent = f"{value:.1e}".partition("e")
+    leading, _, exponent = f"{value:.{digits}e}".partition("e")
     raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digits} · 10{raised}"
+    return f"{leading} · 10{raised}"
