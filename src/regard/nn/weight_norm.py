@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from regard.native.linear import linear
@@ -39,7 +38,7 @@ class WeightNorm(nn.Module):
 
     def fixed(self) -> Callable[[Tensor], Tensor]:
         """This map with its matrix computed, for as long as the parameters do not change."""
-        return partial(F.linear, weight=self.weight(), bias=self.bias)
+        return partial(linear, weight=self.weight(), bias=self.bias)
 
     def forward(self, x: Float[Tensor, "*B Din"]) -> Float[Tensor, "*B Dout"]:
         return linear(x, self.weight(), self.bias)
