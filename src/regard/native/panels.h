@@ -16,6 +16,8 @@
 #define PANELS 3
 /* Units whose part of so many panels stays in the cache. */
 #define CACHED 2048
+/* Outputs of a row from which those of a tile are far from the core when they are written. */
+#define FAR_APART 1024
 
 /* packed[panel, k, j] = matrix[k, j]; what fills the last panel up is zero. */
 static inline AVX512 void copy_columns(const float *matrix, int64_t stride, int64_t depth,
@@ -26,6 +28,15 @@ static inline AVX512 void copy_columns(const float *matrix, int64_t stride, int6
         for (int64_t k = 0; k < depth; k++, packed += SIXTEEN)
             _mm512_storeu_ps(packed, _mm512_maskz_loadu_ps(there, matrix + k * stride + first));
     }
+}
+
+/* Fetch a tile of outputs when its computation begins, to write it at the end. */
+INLINE void fetch_tile(const float *tile, int64_t outputs, int rows, int panels)
+{
+    if (outputs >= FAR_APART)
+        UNROLLED for (int r = 0; r < rows; r++)
+            UNROLLED for (int p = 0; p < panels; p++)
+                __builtin_prefetch(tile + r * outputs + p * SIXTEEN, 1);
 }
 
 /* sums[r, p] += Σ_i x[r, i] packed[p, i] over some units.
@@ -64,6 +75,7 @@ INLINE AVX512 void multiply_tile(const float *x, const FloatMatrix *matrix, int6
 {
     int64_t depth = matrix->inputs, outputs = matrix->outputs;
     const float *packed = matrix->packed + panel * SIXTEEN * depth;
+    fetch_tile(output + panel * SIXTEEN, outputs, rows, panels);
     __m512 sums[ROWS][PANELS];
     UNROLLED for (int p = 0; p < panels; p++) {
         int64_t f = (panel + p) * SIXTEEN;
