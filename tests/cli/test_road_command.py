@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import regard.cli.road
 from regard.cli.app import main
 from regard.errors import DivergedError
 from regard.road import systems
@@ -75,9 +76,9 @@ def test_a_folder_of_another_race_is_refused_in_one_line(
 MODEL = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
 LEARNED = [
     System(name=name, title=name, settings={"model": MODEL}, starts_from=base)
-    for name, base in (("good", None), ("bad", None), ("worse", "bad"))
+    for name, base in (("good", None), ("other", None), ("bad", None), ("also-bad", "bad"))
 ]
-COUNTED = System(name="dictionary", title="A dictionary", kind="dictionary")
+COUNTED = System(name="zero", title="A dictionary", kind="dictionary")
 RACE = ["road", "--corpus", "corpus", "--pair", "fr-en", "--budget", "1e-6", "--sentence", "Oui."]
 
 
@@ -108,25 +109,26 @@ def test_who_diverges_is_left_out_and_the_others_go_on(
         train(trainer)
 
     monkeypatch.setattr(Trainer, "train", diverging)
-    assert main(RACE) == 2
-    assert raced(track) == ["dictionary", "good"]
+    assert main([*RACE, "--ensemble", "good+bad"]) == 2
+    assert raced(track) == ["zero", "good", "other"]
     said = capsys.readouterr().err
     assert "bad is left out: step 7: the loss is nan" in said
-    assert "worse is left out: it starts from bad" in said
+    assert "also-bad is left out: it needs bad" in said
+    assert "good+bad is left out: it needs bad" in said
     assert (track / "bleu-flops.png").exists()
 
 
 def test_a_later_part_of_a_race_keeps_the_rows_of_the_earlier_one(track: Path) -> None:
-    assert main([*RACE, "--systems", "good"]) == 0
-    assert main([*RACE, "--systems", "dictionary"]) == 0
-    assert raced(track) == ["dictionary", "good"]
-    assert (track / "table.md").read_text("utf-8").count("\n") == 2 + 2
+    assert main([*RACE, "--systems", "good", "--ensemble", "good+other"]) == 0
+    assert main([*RACE, "--systems", "zero"]) == 0
+    assert raced(track) == ["zero", "good", "other", "good+other"]
+    assert (track / "table.md").read_text("utf-8").count("\n") == 2 + 4
 
 
 def test_a_race_is_shown_again_without_its_corpus(
     track: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*RACE, "--systems", "dictionary"]) == 0
+    assert main([*RACE, "--systems", "zero"]) == 0
     before = capsys.readouterr().out
     for path in [*track.glob("*.png"), *Path("corpus").iterdir()]:
         path.unlink()
@@ -134,7 +136,7 @@ def test_a_race_is_shown_again_without_its_corpus(
     assert capsys.readouterr().out == before
     assert {path.name for path in track.glob("*.png")} >= {"bleu-flops.png", "bleu-length.png"}
     assert main(["road", "--out", str(track), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["results"][0]["system"] == "dictionary"
+    assert json.loads(capsys.readouterr().out)["results"][0]["system"] == "zero"
 
 
 def test_a_stopped_race_has_charts_of_what_it_measured(
@@ -145,5 +147,26 @@ def test_a_stopped_race_has_charts_of_what_it_measured(
 
     monkeypatch.setattr(Trainer, "train", interrupted)
     assert main(RACE) == 128 + signal.SIGINT
-    assert raced(track) == ["dictionary"]
+    assert raced(track) == ["zero"]
     assert (track / "bleu-length.png").exists()
+
+
+def test_where_all_diverge_nothing_is_shown(
+    track: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def diverging(_: Trainer) -> None:
+        raise DivergedError("step 7: the loss is nan")
+
+    monkeypatch.setattr(Trainer, "train", diverging)
+    assert main([*RACE, "--systems", "good"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.endswith("good is left out: step 7: the loss is nan\n")
+    assert not (track / "results.json").exists()
+
+
+def test_text_is_in_small_letters_where_the_papers_score_it_so(track: Path) -> None:
+    settings = regard.cli.road._settings("en")
+    assert settings["text"] == {"vocab_size": 340, "normalise": "lower"}
+    assert settings["train"] == {"batch_tokens": 400, "ema": 0.9, "paper_bleu": True}
+    assert regard.cli.road._settings("is") == regard.cli.road.SETTINGS

@@ -66,4 +66,5 @@ def little_track(folder: Path, corpus: RaceCorpus | None, *names: str) -> Track:
         sentence=None,
         display=unseen,
         announce=lambda title: None,
+        warn=lambda line: None,
     )

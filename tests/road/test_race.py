@@ -203,7 +203,9 @@ def test_a_training_is_not_continued_with_other_settings(tmp_path: Path) -> None
     with pytest.raises(Stopped):
         race.enter(TINY)
     other = replace(TINY, settings={**TINY.settings, "train": {"clip": 0.5}})
-    with pytest.raises(ConfigError, match="other settings than tiny has now; remove it"):
+    with pytest.raises(
+        ConfigError, match="other settings than tiny has now, .* give another --out"
+    ):
         little_race(tmp_path).enter(other)
     assert little_race(tmp_path).enter(TINY).steps == 1
 
@@ -265,9 +267,16 @@ def test_a_table_has_a_row_for_each_system(raced: tuple[Race, list[Result]]) -> 
     assert terminal_table(results).row_count == len(results)
 
 
+def _width(picture: Path) -> int:
+    return int.from_bytes(picture.read_bytes()[16:20])  # of a PNG's header
+
+
 def test_pictures_are_drawn(raced: tuple[Race, list[Result]], tmp_path: Path) -> None:
     _, results = raced
-    paths = [*draw(results, tmp_path), *draw_alignments(results, tmp_path)]
+    single = _width(draw(results, tmp_path)[0])
+    varied = replace(results[2], system="heads-1", alignment=())
+    paths = [*draw([*results, varied], tmp_path), *draw_alignments(results, tmp_path)]
+    assert _width(paths[0]) > single, "ablations have a panel of their own"
     assert [path.name for path in paths] == [
         "bleu-flops.png",
         "bleu-length.png",

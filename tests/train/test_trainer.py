@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from regard.build import build_trainer, create_run
 from regard.data.batching import Batch
-from regard.errors import ModelFileError, RegardError
+from regard.errors import DivergedError, ModelFileError
 from regard.models.interface import Seq2Seq
 from regard.train.checkpoint import checkpoints, model_tensors, read_scores
 from regard.train.observer import Shown
@@ -131,7 +131,7 @@ def test_a_loss_that_is_not_finite_stops_before_the_update(
     with torch.no_grad():
         trainer.model.output.weight[5] = value
     before = {name: tensor.clone() for name, tensor in model_tensors(trainer.model).items()}
-    with pytest.raises(RegardError) as caught:
+    with pytest.raises(DivergedError) as caught:
         trainer.train()
     message = str(caught.value)
     assert message.startswith("step 3: the loss is ")
@@ -148,7 +148,7 @@ def test_the_pairs_of_the_batch_are_named(make_trainer: MakeTrainer) -> None:
     batch = next(trainer.batches.epoch(0))
     with torch.no_grad():
         trainer.model.output.weight.fill_(math.nan)
-    with pytest.raises(RegardError) as caught:
+    with pytest.raises(DivergedError) as caught:
         trainer.step([batch])
     named = ", ".join(f"{index + 1:,}" for index in sorted(batch.indices.tolist())[:5])
     assert f"(training pairs {named} … of {len(batch.indices)})" in str(caught.value)
@@ -160,7 +160,7 @@ def test_a_gradient_that_is_not_finite_stops_before_the_update(make_trainer: Mak
     before = {name: tensor.clone() for name, tensor in model_tensors(trainer.model).items()}
     norm = trainer.model.get_parameter("encoder.layers.0.residuals.0.norm.weight")
     norm.register_hook(lambda gradient: gradient * math.nan)
-    with pytest.raises(RegardError, match="step 1: the gradient is nan"):
+    with pytest.raises(DivergedError, match="step 1: the gradient is nan"):
         trainer.step([next(trainer.batches.epoch(0))])
     assert equal(model_tensors(trainer.model), before)
     assert trainer.progress.step == 0
@@ -257,18 +257,6 @@ def test_what_a_training_started_from_is_not_averaged(make_trainer: MakeTrainer)
     names = [f.name for f in checkpoints(trainer.run)]
     assert names == ["step-0", "step-3", "step-6"]
     assert recorder(trainer).messages[0].startswith("averaged the last 2 checkpoints: loss ")
-
-
-def test_what_a_training_started_from_may_stay_the_best(make_trainer: MakeTrainer) -> None:
-    first = make_trainer("first", steps=1, average=0)
-    first.train()
-    trainer = make_trainer(steps=2, validate_every=1, average=0)
-    trainer.validator = cast("Any", scripted([1.0, 2.0, 3.0], [None] * 3))
-    trainer.start_from(first.run / "step-1")
-    trainer.train()
-    (best,) = checkpoints(trainer.run, "best")
-    assert best.name == "best-0"
-    assert equal(load_file(best / "weights.safetensors"), model_tensors(first.model))
 
 
 def test_averaging_leaves_the_model_as_it_was(make_trainer: MakeTrainer) -> None:
@@ -408,6 +396,14 @@ def test_a_cosine_ends_with_the_minutes(
     assert rates[4] == 0.5
     assert rates[len(rates) // 2] == pytest.approx(0.25, rel=0.2)
     assert rates[-1] < 0.005
+
+
+def test_a_cosine_ends_with_the_steps_where_these_are_sooner_than_the_minutes(
+    make_trainer: MakeTrainer,
+) -> None:
+    trainer = make_trainer(steps=20, minutes=60.0, warmup=5, schedule="cosine", average=0)
+    trainer.train()
+    assert recorder(trainer).steps[-1].learning_rate == 0.0
 
 
 def test_minutes_are_those_of_the_processor(

@@ -1,6 +1,7 @@
 """`regard road`: every system of the story, on one corpus, in one table."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,7 +12,6 @@ from regard.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.road.result import Result
     from regard.road.terms import Budget
     from regard.road.track import Track
 
@@ -33,7 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "decoding": {"beam": 5},
 }
-# Besides, where the papers' BLEU is defined, which knows no capitals.
+# Added where the papers' BLEU is defined, which ignores capitals.
 LOWERED: dict[str, dict[str, Any]] = {
     "text": {"normalise": "lower"},
     "train": {"paper_bleu": True},
@@ -117,6 +117,7 @@ def road(
         sentence=sentence,
         display=lambda trainer: ConsoleObserver(console, trainer.config, trainer.progress),
         announce=lambda title: console.print(f"[bold]{title}[/]", highlight=False),
+        warn=lambda line: _say(console, line),
     )
     try:
         if experiment is None:
@@ -160,70 +161,72 @@ def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_js
     from regard.data.phrasebook import phrasebook
     from regard.errors import DivergedError
     from regard.road.race import Stopped
-    from regard.road.systems import find_systems
+    from regard.road.result import RESULTS
+    from regard.road.systems import find_systems, with_bases
 
     systems = track.systems()
     voters = {name: find_systems(name.split("+")) for name in ensembles}
     race = track.race_on(phrasebook)
-    diverged: dict[str, str] = {}
+    entries = {system.name: [system] for system in systems} | voters
+    diverged: set[str] = set()
     try:
-        for system in systems:
-            if system.starts_from in diverged:
-                diverged[system.name] = f"it starts from {system.starts_from}"
-                continue
+        for name, members in entries.items():
+            needed = {system.name for system in with_bases(members)}
             try:
-                track.enter(race, system)
+                if needed & diverged:
+                    raise DivergedError(f"it needs {', '.join(sorted(needed & diverged))}")
+                if name in voters:
+                    track.announce(name)
+                    race.ensemble(name, members)
+                else:
+                    track.enter(race, members[0])
                 _keep(track.out, race.corpus.title)
             except DivergedError as error:
-                diverged[system.name] = str(error)
-        for name, members in voters.items():
-            track.announce(name)
-            race.ensemble(name, members)
-            _keep(track.out, race.corpus.title)
+                diverged.add(name)
+                _say(console, f"{name} is left out: {error}")
     except Stopped:
-        if _measured(track.out):
+        # What keeps a picture from being drawn is not what ended the race.
+        with suppress(ConfigError):
             _draw(track.out, console)
         raise
-    if _measured(track.out):
+    if (track.out / RESULTS).exists():
         _show(track.out, console, is_json=is_json)
-    for name, why in diverged.items():
-        console.print(f"{name} is left out: {why}", highlight=False, markup=False)
     return 2 if diverged else 0
 
 
-def _measured(out: Path) -> "list[Result]":
-    """Every system that this race or an earlier part of it has measured."""
-    from regard.road.result import read_results
-    from regard.road.systems import SYSTEMS
-
-    return read_results(out, [system.name for system in SYSTEMS])
-
-
 def _keep(out: Path, task: str) -> None:
-    from regard.road.result import keep
+    """Write down every system that this race or an earlier part of it has measured."""
+    from regard.road.result import keep, read_results
+    from regard.road.systems import SYSTEMS
     from regard.road.table import markdown
 
-    results = _measured(out)
+    results = read_results(out, [system.name for system in SYSTEMS])
     keep(results, markdown(results), out, task)
 
 
 def _draw(out: Path, console: "Console") -> None:
     from regard.road.charts import draw, draw_alignments
+    from regard.road.result import RESULTS, read_report
 
-    results = _measured(out)
-    for path in [*draw(results, out), *draw_alignments(results, out)]:
-        console.print(f"picture: {path}", highlight=False)
+    if (out / RESULTS).exists():
+        results = read_report(out).results
+        for path in [*draw(results, out), *draw_alignments(results, out)]:
+            _say(console, f"picture: {path}")
+
+
+def _say(console: "Console", line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _show(out: Path, console: "Console", *, is_json: bool) -> None:
-    """A race as it stands: its charts, and its table or its results."""
+    """A race as it stands: its table or its results, and its charts."""
     from rich.console import Console
 
-    from regard.road.result import RESULTS
+    from regard.road.result import RESULTS, read_report
     from regard.road.table import terminal_table
 
-    _draw(out, console)
     if is_json:
         print((out / RESULTS).read_text("utf-8"), end="")
     else:
-        Console().print(terminal_table(_measured(out)))
+        Console().print(terminal_table(read_report(out).results))
+    _draw(out, console)

@@ -66,6 +66,7 @@ def shortened(config: "RunConfig", steps: int) -> "RunConfig":
     train = replace(
         config.train,
         steps=2 * steps,
+        minutes=0.0,
         validate_every=every,
         save_every=every,
         validate_bleu=config.train.stop_on == "bleu",

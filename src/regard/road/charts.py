@@ -59,7 +59,7 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
             chart(panels[0], systems)
             if varied:
                 chart(panels[1], varied)
-                panels[1].set(ylabel="", title="the Transformer, one thing changed, half the time")
+                panels[1].set(ylabel="", title="Transformer, one thing changed; half the budget")
         paths.append(folder / name)
     return paths
 
@@ -118,9 +118,13 @@ def _by_flops(axes: "Axes", results: Sequence[Result]) -> None:
 
 
 def round_numbers(values: Sequence[float]) -> list[float]:
-    """1, 2, 3, 5, 10, 20 … from the last below all positive values to the first above them."""
+    """1, 2, 3, 5, 10 … from the last below all positive values to the first above them.
+
+    1, 10, 100 … where they lie a decade apart and more.
+    """
     low, high = (math.floor(math.log10(value)) for value in (min(values), max(values)))
-    grid = [digit * 10.0**place for place in range(low - 1, high + 2) for digit in (1, 2, 3, 5)]
+    digits = (1, 2, 3, 5) if max(values) < 10 * min(values) else (1,)
+    grid = [digit * 10.0**place for place in range(low - 1, high + 2) for digit in digits]
     first = max(number for number in grid if number < min(values))
     last = min(number for number in grid if number > max(values))
     return [number for number in grid if first <= number <= last]

@@ -15,7 +15,7 @@ from its checkpoint.
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -234,10 +234,10 @@ class Race:
 
     def config(self, system: System) -> RunConfig:
         """The run file of a learned system."""
-        data = asdict(self.corpus.config())
-        tables = {"data": data} | {name: dict(values) for name, values in self.settings.items()}
-        for name, values in system.settings.items():
-            tables.setdefault(name, {}).update(values)
+        tables: dict[str, dict[str, Any]] = {"data": asdict(self.corpus.config())}
+        for settings in (self.settings, system.settings):
+            for name, values in settings.items():
+                tables.setdefault(name, {}).update(values)
         budget = self.budget.share(ABLATION) if system.is_ablation else self.budget
         train = {"steps": ENDLESS, "minutes": budget.minutes, **tables.pop("train", {})}
         config = config_of({**tables, "train": train}, system.name)
@@ -258,10 +258,10 @@ class Race:
         if not folder.exists():
             return create_run(folder, config, self.tokenisers)
         run = open_run(folder)
-        # A corpus can be moved; that it is the same one is among the race's terms.
-        if replace(run.config, data=config.data) != config:
+        if run.config != config:
             raise ConfigError(
-                f"{folder} was begun with other settings than {system.name} has now; remove it"
+                f"{folder} was begun with other settings than {system.name} has now, or with a "
+                "corpus that stood elsewhere; give another --out, or remove it"
             )
         return run
 

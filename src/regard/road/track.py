@@ -29,7 +29,8 @@ class Track:
         settings: of every learned system's run file.
         sentence: that every system is shown on; None for the first of the test set.
         display: shows a training.
-        announce: is told what begins, and what was found wrong.
+        announce: is told what begins.
+        warn: is told of damaged checkpoints and of another machine.
     """
 
     out: Path
@@ -41,6 +42,7 @@ class Track:
     sentence: str | None
     display: Callable[[Trainer], ConsoleObserver]
     announce: Callable[[str], None]
+    warn: Callable[[str], None]
 
     def systems(self, own: Sequence[str] = ()) -> list[System]:
         """Those asked for, or else an experiment's own, or else all; and what they start from."""
@@ -75,7 +77,7 @@ class Track:
             self.sentence,
             self.display,
             tokenisers,
-            self.announce,
+            self.warn,
         )
 
     def enter(self, race: Race, system: System, where: str = "") -> Result:

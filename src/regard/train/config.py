@@ -23,9 +23,7 @@ class TrainConfig:
     minutes: Annotated[
         float,
         Ge(0),
-        Doc(
-            "of processor time after which training, and a cosine, end if that is sooner; 0: never"
-        ),
+        Doc("of processor time, after which a training and its cosine end, if sooner; 0 is never"),
     ] = 0.0
     batch_tokens: Annotated[Count, Doc("most source or target tokens in a batch")] = 4096
     accumulate: Annotated[Count, Doc("batches added up to one step")] = 1

@@ -58,7 +58,8 @@ class Trainer:
 
     A step is a function of the weights, the optimiser's memory, the random state and the
     position in the data. All four are in a checkpoint, so that a resumed training continues
-    as if it had never stopped.
+    as if it had never stopped. Where minutes end it, a cosine also follows the clock, which no two
+    trainings share.
 
     Args:
         model: what learns.
@@ -108,14 +109,10 @@ class Trainer:
         return None if self.moving_average is None else self.moving_average.model
 
     def start_from(self, checkpoint: Path) -> None:
-        """Begin with the weights of another training, and save them for `resume` to find.
-
-        They are validated first: where nothing that follows is better, they are the best.
-        """
+        """Begin with the weights of another training, and save them for `resume` to find."""
         load_weights(self.model, checkpoint)
         if self.averaged is not None:
             load_weights(self.averaged, checkpoint)
-        self._validate()
         self._save()
 
     def resume(self, warn: Warn = lambda line: None) -> bool:

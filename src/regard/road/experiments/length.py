@@ -17,12 +17,13 @@ from pathlib import Path
 from regard.data.joined import LEARNED, joined
 from regard.errors import ConfigError
 from regard.road.charts import INK, axes_of, by_length
+from regard.road.labels import FONT_SIZE
 from regard.road.result import Result
 from regard.road.table import NONE, Grid
 from regard.road.track import Track
 
 SYSTEMS = ("gru", "lstm", "bahdanau", "transformer")
-CHART = "bleu-length.png"
+CHART = "bleu-beyond-training.png"
 
 
 def run(track: Track) -> Iterator[Result]:
@@ -64,7 +65,7 @@ def draw(results: Sequence[Result], folder: Path) -> Path:
             (4, 0),
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
-            fontsize=7,
+            fontsize=FONT_SIZE,
             color=INK,
         )
     return path
