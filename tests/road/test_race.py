@@ -204,7 +204,7 @@ def test_a_training_is_not_continued_with_other_settings(tmp_path: Path) -> None
         race.enter(TINY)
     other = replace(TINY, settings={**TINY.settings, "train": {"clip": 0.5}})
     with pytest.raises(
-        ConfigError, match="other settings than tiny has now, .* give another --out"
+        ConfigError, match=r"other settings than tiny has now, .* give another --out"
     ):
         little_race(tmp_path).enter(other)
     assert little_race(tmp_path).enter(TINY).steps == 1
