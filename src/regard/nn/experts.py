@@ -74,7 +74,7 @@ class NoisyTopK(nn.Module):
 
     def forward(self, x: Float[Tensor, "M D"]) -> Chosen:
         with torch.autocast(x.device.type, enabled=False):
-            return self._choose(x.to(self.score.weight.dtype))
+            return self._choose(x.to(torch.promote_types(x.dtype, torch.float32)))
 
     def _choose(self, x: Float[Tensor, "M D"]) -> Chosen:
         clean = self.score(x)  # M E
