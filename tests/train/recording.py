@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from regard.train.observer import JsonLog, Shown, StepReport
 from regard.train.progress import Scores
 from regard.train.trainer import Trainer
 from tests.little_corpus import little_run, write_corpus
+
+MakeTrainer = Callable[..., Trainer]
 
 
 @dataclass
@@ -163,3 +165,9 @@ def write_log(folder: Path, steps: int = 60) -> Path:
             log.on_validation(Scores(step, 6 / step, step / 2), shown, True)
     log.close()
     return folder
+
+
+def recorder(trainer: Trainer) -> Recorder:
+    (found,) = trainer.observers
+    assert isinstance(found, Recorder)
+    return found

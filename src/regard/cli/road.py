@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from regard.cli.train import say
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def road(
         sentence=sentence,
         display=lambda trainer: ConsoleObserver(console, trainer.config, trainer.progress),
         announce=lambda title: console.print(f"[bold]{title}[/]", highlight=False),
-        warn=lambda line: _say(console, line),
+        warn=lambda line: say(console, line),
     )
     try:
         if experiment is None:
@@ -183,7 +184,7 @@ def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_js
                 _keep(track.out, race.corpus.title)
             except DivergedError as error:
                 diverged.add(name)
-                _say(console, f"{name} is left out: {error}")
+                say(console, f"{name} is left out: {error}")
     except Stopped:
         # What keeps a picture from being drawn is not what ended the race.
         with suppress(ConfigError):
@@ -211,11 +212,7 @@ def _draw(out: Path, console: "Console") -> None:
     if (out / RESULTS).exists():
         results = read_report(out).results
         for path in [*draw(results, out), *draw_alignments(results, out)]:
-            _say(console, f"picture: {path}")
-
-
-def _say(console: "Console", line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+            say(console, f"picture: {path}")
 
 
 def _show(out: Path, console: "Console", *, is_json: bool) -> None:

@@ -61,13 +61,13 @@ def train(
             _tell_of_schedule(console, run, steps)
             run = extend_run(run, steps)
         trainer = build_trainer(run)
-        if trainer.resume(lambda line: _say(console, line)):
-            _say(console, f"resuming {folder} at step {trainer.progress.step:,}")
+        if trainer.resume(lambda line: say(console, line)):
+            say(console, f"resuming {folder} at step {trainer.progress.step:,}")
         return run_training(run, trainer, console)
     config = _config(run_file, source, target, set_, preset)
     folder = out or _default_folder(run_file, source)
     _refuse_existing(folder)
-    _say(console, f"reading {', '.join(config.data.train)}")
+    say(console, f"reading {', '.join(config.data.train)}")
     run = create_run(folder, config, _tokenisers_of(init_from))
     try:
         trainer = build_trainer(run)
@@ -103,13 +103,14 @@ def run_training(run: "Run", trainer: "Trainer", console: "Console") -> int:
         if board is not None:
             board.close()
     if received:
-        _say(console, f"stopped at step {trainer.progress.step:,}; --resume goes on from there")
+        say(console, f"stopped at step {trainer.progress.step:,}; --resume goes on from there")
         return 128 + received[0]
-    _say(console, f"done: {run.folder}")
+    say(console, f"done: {run.folder}")
     return 0
 
 
-def _say(console: "Console", line: str) -> None:
+def say(console: "Console", line: str) -> None:
+    """Print a line as it is, on one line however narrow the terminal is."""
     console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -183,7 +184,7 @@ def _tell_of_schedule(console: "Console", run: "Run", steps: int) -> None:
     """Where a longer run is not what it would have been, had it been longer from the start."""
     train = run.config.train
     if train.schedule == "cosine":
-        _say(
+        say(
             console,
             f"train.schedule = cosine depends on train.steps: up to here the rate was that of "
             f"{train.steps:,} steps, from here it is that of {steps:,}",

@@ -144,7 +144,7 @@ def batches_by_budget(lengths: Sequence[int], budget: int) -> list[list[int]]:
 def even_batches(lengths: Sequence[int], budget: int, workers: int) -> list[list[int]]:
     """`batches_by_budget`, but such that workers who take one after the other end together.
 
-    There are no more of them than each can have equally many, and none is larger than that needs.
+    Each worker gets equally many, and none is larger than that needs.
     """
     if workers == 1:
         return batches_by_budget(lengths, budget)

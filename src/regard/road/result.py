@@ -160,8 +160,8 @@ def read_results(folder: Path, systems: Sequence[str]) -> list[Result]:
         ModelFileError: a file holds anything else.
     """
     found = [read_result(path.parent) for path in folder.glob(f"*/{RESULT}")]
-    order = {name: place for place, name in enumerate(systems)}
     known = [result for result in found if result is not None]
+    order = {name: place for place, name in enumerate(systems)}
     return sorted(known, key=lambda result: (order.get(result.system, len(order)), result.system))
 
 

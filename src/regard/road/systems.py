@@ -126,7 +126,7 @@ SYSTEMS: tuple[System, ...] = (
     System(
         name="bytenet",
         title="ByteNet",
-        # With the paper's 1.2, one caption in twenty is longer than its columns.
+        # With the paper's 1.2, one caption in ten is longer than its columns, with 1.5 one in 160.
         settings={"model": {"arch": "bytenet", "length_factor": 1.5}, "train": RECURRENT},
         published=BYTENET,
     ),

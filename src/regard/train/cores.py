@@ -73,7 +73,7 @@ class Cores:
 def equal_shares(sizes: Sequence[int], number: int) -> list[list[int]]:
     """Places of things in at most so many shares of about the same size, none of them empty.
 
-    The largest first, always to whom has least.
+    The largest first, always to the one that has least.
     """
     shares: list[list[int]] = [[] for _ in range(number)]
     held = [0] * number
