@@ -35,6 +35,8 @@ Decode = Callable[[Sequence[Ids]], int]
 VOCABULARY = {"tiny": 8000, "small": 8000, "base": 32_000}
 FIXED_LENGTH = 20
 """Steps of a random model, which hardly ever ends a sentence by itself."""
+PIECES = 32
+"""Of a long sentence: Regard counts pieces where the others count sentences."""
 RUN, MARIAN, CTRANSLATE2, JOB = "run", "marian", "ctranslate2", "job.json"
 SHORTLIST = "shortlist.safetensors"
 
@@ -76,11 +78,12 @@ class Job:
     def read(cls, stage: Path) -> "Job":
         return cls(**read_json(stage / JOB))
 
-    def decoding(self, beam: int) -> DecodingConfig:
+    def decoding(self, beam: int, batch: int) -> DecodingConfig:
         """Regard's search as the others do it: over when `beam` hypotheses have ended."""
+        config = DecodingConfig(beam=beam, early_exit=True, batch_tokens=batch * PIECES)
         if self.length is None:
-            return DecodingConfig(beam=beam, early_exit=True)
-        return DecodingConfig(beam=beam, early_exit=True, max_ratio=0.0, max_extra=self.length)
+            return config
+        return replace(config, max_ratio=0.0, max_extra=self.length)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -153,7 +156,7 @@ def regard(
     torch.set_num_threads(settings.threads)
     narrow = stage / SHORTLIST if shortlist else None
     searcher = load(stage / RUN, device="cpu", int8=int8, shortlist=narrow).searcher
-    config = replace(Job.read(stage).decoding(beam), batch_tokens=settings.batch * 32)
+    config = Job.read(stage).decoding(beam, settings.batch)
 
     def run(sources: Sequence[Ids]) -> int:
         asked = list(requests(sources, searcher.specials, config, workers=settings.workers))
