@@ -105,17 +105,29 @@ def test_unigram_draws_each_cut_by_its_probability(alpha: float) -> None:
     assert_shares(frequencies(UnigramSampling(TOY, spell, alpha), "abcab"), expected)
 
 
-def test_bpe_dropout_leaves_each_merge_out_with_its_probability() -> None:
-    """abc: ab is offered first, then abc to ab and c; without ab, bc, and then abc to a and bc."""
-    p = 0.3
-    a, b, c, ab, bc, abc = (TOY[s].id for s in ("a", "b", "c", "ab", "bc", "abc"))
-    expected = {
-        (abc,): (1 - p) * (1 - p) + p * (1 - p) * (1 - p),
-        (ab, c): (1 - p) * p,
-        (a, bc): p * (1 - p) * p,
-        (a, b, c): p * p,
-    }
-    assert_shares(frequencies(BPEDropout(TOY, spell, p), "abc"), expected)
+def algorithm_1(symbols: tuple[str, ...], p: float) -> dict[tuple[int, ...], float]:
+    """The paper's algorithm with every chance followed: each cut's probability."""
+    possible = [
+        (TOY[left + right].score, -place)
+        for place, (left, right) in enumerate(pairwise(symbols))
+        if left + right in TOY
+    ]
+    shares: Counter[tuple[int, ...]] = Counter()
+    for number, (_, place) in enumerate(sorted(possible, reverse=True)):
+        # The better ones are left out, and this one is not.
+        merged = (*symbols[:-place], symbols[-place] + symbols[1 - place], *symbols[2 - place :])
+        for cut, share in algorithm_1(merged, p).items():
+            shares[cut] += p**number * (1 - p) * share
+    shares[tuple(TOY[symbol].id for symbol in symbols)] += p ** len(possible)
+    return shares
+
+
+@pytest.mark.parametrize("word", ["abc", "abcab", "cabcabc"])
+@pytest.mark.parametrize("p", [0.1, 0.5])
+def test_bpe_dropout_draws_each_cut_as_often_as_the_paper_s_algorithm(word: str, p: float) -> None:
+    expected = algorithm_1(tuple(word), p)
+    assert sum(expected.values()) == pytest.approx(1.0)
+    assert_shares(frequencies(BPEDropout(TOY, spell, p), word), expected)
 
 
 def test_a_character_that_is_no_piece_is_spelt() -> None:

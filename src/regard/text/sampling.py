@@ -43,11 +43,12 @@ class Piece:
 
 
 class BPEDropout:
-    """Byte-pair encoding that leaves each merge out with probability p.
+    """Byte-pair encoding in which, before every merge, each possible one is left out with
+    probability p; the best of the others is made, and where none is left the word is cut.
 
-    Provilkov, Emelianenko & Voita 2020, section 3. Differs: a merge that was left out is not
-    offered again to the same two symbols, as in SentencePiece, so that a word of n characters
-    takes O(n log n).
+    Provilkov, Emelianenko & Voita 2020, algorithm 1. Differs from SentencePiece's, which never
+    again offers two symbols a merge that it left out once: with p = 0.1 that cuts words into many
+    more pieces than the paper's.
 
     Args:
         pieces: what may be merged, by its surface.
@@ -65,8 +66,9 @@ class BPEDropout:
 
     def __call__(self, word: str, random: Random) -> list[int]:
         """Draw a cut of the word, as ids."""
-        # The first merge that is left out is number k with probability p (1 − p)^k: one random
-        # number instead of one a merge, and most words are cut as usual.
+        # Which is the best of those not left out depends on no others than those before it. So
+        # merges are offered one by one, the best first, and the first that is left out is number
+        # k with probability p (1 − p)^k: one random number, and many words are cut as usual.
         ids, num_merges = self._usual(word)
         num_kept = _geometric(self._dropout, random)
         if num_kept >= num_merges:
@@ -89,13 +91,16 @@ class BPEDropout:
         agenda = [pair for i in range(len(word) - 1) for pair in self._pair(symbols, i, i + 1)]
         heapify(agenda)
         num_offered = 0
+        left_out = []  # until the next merge
         while agenda:
-            _, left, right, surface = heappop(agenda)
+            pair = heappop(agenda)
+            _, left, right, surface = pair
             is_stale = not symbols[left] or not symbols[right]
             if is_stale or symbols[left] + symbols[right] != surface:
                 continue  # one of the two has merged with another
             num_offered += 1
             if is_left_out():
+                left_out.append(pair)
                 continue
             symbols[left], symbols[right] = surface, ""
             after[left] = following = after[right]
@@ -106,6 +111,8 @@ class BPEDropout:
             if before[left] >= 0:
                 for pair in self._pair(symbols, before[left], left):
                     heappush(agenda, pair)
+            while left_out:
+                heappush(agenda, left_out.pop())
         ids: list[int] = []
         for symbol in filter(None, symbols):
             piece = self._pieces.get(symbol)
