@@ -1,5 +1,6 @@
 """Which weights of a run folder are taken, and which are refused."""
 
+import importlib
 import os
 import pickle
 import shutil
@@ -14,8 +15,8 @@ from regard.api import load
 from regard.build import create_run, open_run
 from regard.errors import ModelFileError
 from regard.loading import choose_checkpoint
-from regard.sealed import sealing
-from regard.train.checkpoint import WEIGHTS, save_weights
+from regard.sealed import sealing, verify
+from regard.train.checkpoint import WEIGHTS, newest_checkpoint, save_weights
 from regard.train.progress import Scores
 from tests.little_corpus import little_run
 
@@ -63,6 +64,49 @@ def test_without_best_and_averaged_the_last_is_taken(copied_run: Path) -> None:
     shutil.rmtree(copied_run / "best-60")
     shutil.rmtree(copied_run / "averaged-60")
     assert choose_checkpoint(open_run(copied_run)).name == "step-60"
+
+
+def replace_best(run: Path) -> None:
+    """As a training does that finds better weights."""
+    shutil.copytree(run / "best-60", run / "best-80")
+    shutil.rmtree(run / "best-60")
+
+
+@pytest.mark.parametrize(
+    "where", ["regard.loading.load_weights", "regard.loading.check_own", "regard.api.is_int8"]
+)
+def test_weights_that_a_training_replaces_meanwhile_are_chosen_anew(
+    copied_run: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    shutil.rmtree(copied_run / "averaged-60")
+    module, _, name = where.rpartition(".")
+    plain = getattr(importlib.import_module(module), name)
+    seen: list[tuple[Any, ...]] = []
+
+    def replaced(*arguments: Any) -> Any:
+        if not seen:
+            replace_best(copied_run)
+        seen.append(arguments)
+        return plain(*arguments)
+
+    monkeypatch.setattr(where, replaced)
+    assert load(copied_run).translate(SENTENCE).text
+    assert "best-80" in str(seen[-1])
+
+
+def test_the_newest_checkpoint_is_looked_for_again_if_it_is_gone(
+    copied_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warnings: list[str] = []
+
+    def replaced(folder: Path) -> None:
+        if folder.name == "best-60":
+            replace_best(copied_run)
+        verify(folder)
+
+    monkeypatch.setattr("regard.train.checkpoint.verify", replaced)
+    assert newest_checkpoint(copied_run, "best", warnings.append) == copied_run / "best-80"
+    assert not warnings
 
 
 @pytest.mark.parametrize("name", ["step-7", "../copy/step-60", ".", "tokeniser", "step-60/", ""])

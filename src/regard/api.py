@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -21,7 +22,7 @@ from regard.lens.capture import Capture
 from regard.lens.record import AttentionRecord, mean_cross, record_of
 from regard.lens.unknown import replace_unknown
 from regard.lens.words import Alignment, align_words
-from regard.loading import check_can_quantise, choose_checkpoint, load_model
+from regard.loading import check_can_quantise, load_model, read_chosen
 from regard.machine import choose_device
 from regard.models.interface import Seq2Seq
 from regard.nn.int8 import quantise_model
@@ -340,17 +341,10 @@ def load(
                 f"{run.folder} and {runs[0].folder} cut text differently; the members of an "
                 "ensemble need the same tokeniser (train the second with --init-from the first)"
             )
-    models = []
-    for run in runs:
-        chosen = choose_checkpoint(run, checkpoint, warn)
-        model = load_model(run, chosen)
-        place = choose_device(device)
-        if int8 or is_int8(chosen):
-            if place != "cpu":
-                raise ConfigError(f'device = "{place}": 8-bit integers are for "cpu"')
-            check_can_quantise(run)
-            quantise_model(model)
-        models.append(model.to(place))
+    place = choose_device(device)
+    models = [
+        read_chosen(run, checkpoint, warn, partial(_load_member, run, place, int8)) for run in runs
+    ]
     first = runs[0].config
     shapes = [run.config.model for run in runs]
     return Translator(
@@ -369,6 +363,16 @@ def load(
         max_positions=min((s.max_target for s in shapes if s.max_target is not None), default=None),
         shortlist=None if shortlist is None else _read_shortlist(Path(shortlist), runs[0]),
     )
+
+
+def _load_member(run: Run, place: str, int8: bool, checkpoint: Path) -> Seq2Seq[Any]:
+    model = load_model(run, checkpoint)
+    if int8 or is_int8(checkpoint):
+        if place != "cpu":
+            raise ConfigError(f'device = "{place}": 8-bit integers are for "cpu"')
+        check_can_quantise(run)
+        quantise_model(model)
+    return model.to(place)
 
 
 def _read_shortlist(path: Path, run: Run) -> Shortlist:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -19,6 +19,8 @@ from regard.train.checkpoint import (
     read_scores,
 )
 from regard.train.progress import Scores
+
+Read = TypeVar("Read")
 
 
 def check_can_quantise(run: Run) -> None:
@@ -82,6 +84,29 @@ def choose_checkpoint(
         if _scores(other, stop_on).is_better_than(_scores(best, stop_on), stop_on):
             best = other
     return best
+
+
+def read_chosen(
+    run: Run,
+    name: str | None,
+    warn: Callable[[str], None],
+    read: Callable[[Path], Read],
+) -> Read:
+    """What `read` makes of the weights of a run to use; see `choose_checkpoint`.
+
+    A training that goes on meanwhile replaces its weights: if those that were chosen are gone,
+    others are.
+
+    Raises:
+        ModelFileError: there are none, or they are not what they should be.
+    """
+    while True:
+        chosen = choose_checkpoint(run, name, warn)
+        try:
+            return read(chosen)
+        except (ModelFileError, OSError):
+            if chosen.exists():
+                raise
 
 
 def _scores(checkpoint: Path, stop_on: str) -> Scores:

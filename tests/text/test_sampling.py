@@ -3,7 +3,7 @@
 import math
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
@@ -112,7 +112,7 @@ def algorithm_1(symbols: tuple[str, ...], p: float) -> dict[tuple[int, ...], flo
         for place, (left, right) in enumerate(pairwise(symbols))
         if left + right in TOY
     ]
-    shares: Counter[tuple[int, ...]] = Counter()
+    shares: dict[tuple[int, ...], float] = defaultdict(float)
     for number, (_, place) in enumerate(sorted(possible, reverse=True)):
         # The better ones are left out, and this one is not.
         merged = (*symbols[:-place], symbols[-place] + symbols[1 - place], *symbols[2 - place :])

@@ -240,6 +240,8 @@ def newest_checkpoint(run: Path, kind: str = "step", warn: Warn = lambda line: N
         try:
             verify(folder)
         except ModelFileError as damage:
+            if not folder.exists():  # a training that goes on has replaced it
+                return newest_checkpoint(run, kind, warn)
             older = candidates[i + 1].name if i + 1 < len(candidates) else "nothing: none is left"
             warn(f"{damage}; continuing from {older}")
         else:
