@@ -80,7 +80,7 @@ def markdown_of(grid: Grid) -> str:
 def terminal_of(grid: Grid, title: str) -> Table:
     """Any table for a terminal."""
     heading, *body = grid
-    table = Table(title=title, box=SIMPLE_HEAD)
+    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column(heading[0], overflow="fold")
     for column in heading[1:]:
         table.add_column(column, justify="right", no_wrap=True)
