@@ -131,11 +131,14 @@ def round_numbers(values: Sequence[float]) -> list[float]:
 
 
 def by_length(axes: "Axes", results: Sequence[Result]) -> None:
-    """BLEU of sentences of like length."""
+    """BLEU of sentences of like length, and below each length how many there are."""
     for result in results:
         points = [(float(point.longest), point.bleu) for point in result.by_length]
         line(axes, result.system, points)
-    axes.set(xlabel="words in the source sentence, at most", ylabel="BLEU")
+    sentences = {point.longest: point.sentences for each in results for point in each.by_length}
+    ticks = [f"{longest}\n({count:,})" for longest, count in sentences.items()]
+    axes.set_xticks(list(sentences), ticks)
+    axes.set(xlabel="words in the source sentence, at most (sentences)", ylabel="BLEU")
 
 
 def _curves(axes: "Axes", results: Sequence[Result]) -> None:
