@@ -21,6 +21,7 @@ from regard.machine import (
     has_amx,
     isa_limit,
     num_tile_palettes,
+    processor,
     tune_allocator,
 )
 
@@ -213,6 +214,26 @@ def test_other_kernels_have_another_fingerprint(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found.add(fingerprint()["kernels"])
     assert len(found) == 4
+
+
+def test_the_processor_has_the_name_that_the_kernel_gives_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    facts = tmp_path / "cpuinfo"
+    facts.write_text("cpu family\t: 25\nmodel name\t: A: B\n\n\ncpu family\t: 25\n", "utf-8")
+    monkeypatch.setattr("builtins.open", lambda path, **_: facts.open("r", encoding="utf-8"))
+    assert processor() == "A: B, family 25"
+
+
+def test_the_processor_has_a_name_where_the_kernel_gives_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(path: str, **_: object) -> None:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr("builtins.open", missing)
+    monkeypatch.setattr("platform.processor", lambda: "arm")
+    assert processor() == "arm"
 
 
 def test_the_speed_of_matrix_products_is_plausible() -> None:

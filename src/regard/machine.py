@@ -174,6 +174,20 @@ def fingerprint() -> dict[str, str | int]:
     }
 
 
+def processor() -> str:
+    """The processor as people name it, with its family: two generations may share a name."""
+    import platform
+
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            parts = [line.partition(":") for line in lines]
+    except OSError:
+        parts = []
+    facts = {name.strip(): fact.strip() for name, _, fact in parts}
+    name = facts.get("model name") or platform.processor() or platform.machine()
+    return f"{name}, family {facts['cpu family']}" if "cpu family" in facts else name
+
+
 def _kernels() -> str:
     """The beginning of a checksum of our compiled kernels."""
     import hashlib

@@ -18,7 +18,7 @@ from regard.road.measure import by_length, scorer_for
 from regard.road.race import TRANSLATIONS, Race, Stopped, curve_of
 from regard.road.result import RESULT, Result, read_result
 from regard.road.systems import System
-from regard.road.table import COLUMNS, markdown, rows, terminal_table
+from regard.road.table import COLUMNS, machines, markdown, rows, terminal_table
 from regard.road.terms import RUN, Budget
 from regard.statistical.system import train_system
 from regard.train.console import ConsoleObserver
@@ -63,7 +63,8 @@ def test_a_learned_system_is_trained_and_measured(raced: tuple[Race, list[Result
     assert result.low <= result.high
     assert result.parameters > 1000
     assert result.flops > 0
-    assert result.flops_by_time == 60 * result.minutes * raced[0].hold().gflops * 1e9 > 0
+    sustained = raced[0].hold().machines[result.processor]
+    assert result.flops_by_time == 60 * result.minutes * sustained * 1e9 > 0
     assert len(result.curve) == 1
     assert len(result.alignment) == len(result.words)
     assert {len(row) for row in result.alignment} <= {len(result.source_words)}
@@ -265,6 +266,21 @@ def test_a_table_has_a_row_for_each_system(raced: tuple[Race, list[Result]]) -> 
     assert rows([known])[0][-3:] == ("27.3", "38.1", "3.3 · 10¹⁸")
     assert markdown(results).count("\n") == len(results) + 2
     assert terminal_table(results).row_count == len(results)
+
+
+def test_a_table_says_what_was_trained_where_if_a_race_moved(
+    raced: tuple[Race, list[Result]],
+) -> None:
+    _, results = raced
+    here, there = results[0].processor, "Another, family 26"
+    moved = [*results[:2], replace(results[2], processor=there)]
+    note = (
+        f"Trained on {here}: dictionary, gru; on {there}: tiny. "
+        "Their minutes differ, FLOPs by formula do not."
+    )
+    assert markdown(moved).endswith(f"\n\n{note}\n")
+    assert terminal_table(moved).caption == note
+    assert machines(results) == ""
 
 
 def _width(picture: Path) -> int:

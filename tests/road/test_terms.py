@@ -31,6 +31,7 @@ TERMS = Terms(
 def speeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is slower each time it is asked."""
     found = iter([50.0, 40.0, 30.0])
+    monkeypatch.setattr(terms_module, "processor", lambda: "Here")
     monkeypatch.setattr(terms_module, "gemm_gflops", lambda **_: next(found))
 
 
@@ -66,10 +67,20 @@ def test_a_checksum_is_cut_short_for_people(tmp_path: Path) -> None:
 
 def test_the_machine_is_measured_when_a_race_begins_and_then_no_more(tmp_path: Path) -> None:
     first = agree(tmp_path, TERMS)
-    assert first == replace(TERMS, gflops=50.0)
+    assert first == replace(TERMS, machines={"Here": 50.0})
     assert agree(tmp_path, TERMS) == first
     # The corpus may have been moved in the meantime.
     assert agree(tmp_path, replace(TERMS, task="elsewhere, fr → en")) == first
+
+
+def test_a_race_may_move_to_another_machine_which_is_measured_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agree(tmp_path, TERMS)
+    monkeypatch.setattr(terms_module, "processor", lambda: "There")
+    moved = agree(tmp_path, TERMS)
+    assert moved == replace(TERMS, machines={"Here": 50.0, "There": 40.0})
+    assert agree(tmp_path, TERMS) == moved
 
 
 @pytest.mark.parametrize("trace", [RESULTS, TOKENISER, f"gru/{RESULT}", f"gru/{RUN}"])

@@ -28,6 +28,7 @@ from regard.data.store import Rows, Store
 from regard.errors import ConfigError
 from regard.lens.published import flops_by_time
 from regard.loading import choose_checkpoint
+from regard.machine import processor
 from regard.road.corpus import RaceCorpus
 from regard.road.cost import Epoch
 from regard.road.measure import Contestant, Counted, Learned, measure, scorer_for
@@ -350,7 +351,10 @@ class Race:
             steps=steps,
             minutes=minutes,
             flops=flops,
-            flops_by_time=flops_by_time(minutes, self.hold().gflops) if flops else 0.0,
+            flops_by_time=flops_by_time(minutes, self.hold().machines[processor()])
+            if flops
+            else 0.0,
+            processor=processor(),
             tokens_per_second=tokens_per_second,
             decoded_per_second=found.words_per_second,
             by_length=found.by_length,

@@ -62,12 +62,26 @@ def terminal_table(results: Sequence[Result]) -> Table:
         title, bleu, _, flops, _, minutes, learned, written, *_ = row
         size = f"{result.parameters / 1e6:.1f} M"
         grid.append((title, bleu, size, flops, minutes, learned, written))
-    return terminal_of(grid, "The road")
+    table = terminal_of(grid, "The road")
+    table.caption = machines(results)
+    return table
 
 
 def markdown(results: Sequence[Result]) -> str:
     """For a page."""
-    return markdown_of([COLUMNS, *rows(results)])
+    table, note = markdown_of([COLUMNS, *rows(results)]), machines(results)
+    return f"{table}\n{note}\n" if note else table
+
+
+def machines(results: Sequence[Result]) -> str:
+    """Which processor trained what, where a race has moved; empty where it has not."""
+    trained: dict[str, list[str]] = {}
+    for result in results:
+        trained.setdefault(result.processor, []).append(result.system)
+    if len(trained) < 2:
+        return ""
+    parts = [f"on {processor}: {', '.join(names)}" for processor, names in trained.items()]
+    return f"Trained {'; '.join(parts)}. Their minutes differ, FLOPs by formula do not."
 
 
 def markdown_of(grid: Grid) -> str:

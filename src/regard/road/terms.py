@@ -1,12 +1,12 @@
 """What a race is on: a folder holds one race, and refuses the results of another."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from regard.errors import ConfigError
-from regard.machine import gemm_gflops
+from regard.machine import gemm_gflops, processor
 from regard.road.result import RESULT, RESULTS, read_kept, write_kept
 
 RACE = "race.json"
@@ -40,8 +40,8 @@ class Terms:
         budget: what each system may spend.
         settings: of every learned system's run file.
         sentence: that every system is shown on; None for the first of the test set.
-        gflops: billions of operations a second that the machine sustains, measured before the
-            first system; 0 as long as that is not known.
+        machines: the processors that it has run on, and the billions of operations a second that
+            each sustains, measured when the race first came to it.
     """
 
     task: str
@@ -50,13 +50,14 @@ class Terms:
     budget: Budget
     settings: dict[str, dict[str, Any]]
     sentence: str | None
-    gflops: float = 0.0
+    machines: dict[str, float] = field(default_factory=dict)
 
 
 def agree(folder: Path, terms: Terms) -> Terms:
     """Let a folder hold a race on these terms and no other; return them as it keeps them.
 
-    Which systems take part is not among them: more can be entered later.
+    Which systems take part is not among them: more can be entered later. Nor is the machine: a
+    race may move to another one, which is then measured too.
 
     Raises:
         ConfigError: it holds a race on other terms, or one that does not say on which.
@@ -69,23 +70,32 @@ def agree(folder: Path, terms: Terms) -> Terms:
                 f"{folder} is a race on {kept.task}, where {name} is {there}, here {here}; "
                 "give another --out"
             )
-        return kept
+        return _measured(path, kept)
     if any(next(folder.glob(trace), None) for trace in TRACES):
         raise ConfigError(
             f"{folder} is a race, but has no {RACE} that says what on; give another --out"
         )
-    agreed = replace(terms, gflops=gemm_gflops(seconds=1.0))
     folder.mkdir(parents=True, exist_ok=True)
-    write_kept(path, asdict(agreed))
-    return agreed
+    return _measured(path, terms)
+
+
+def _measured(path: Path, terms: Terms) -> Terms:
+    """The terms with this machine among them, measured and kept if it was not."""
+    if processor() in terms.machines:
+        return terms
+    machines = {**terms.machines, processor(): gemm_gflops(seconds=1.0)}
+    measured = replace(terms, machines=machines)
+    write_kept(path, asdict(measured))
+    return measured
 
 
 def _differences(terms: Terms, kept: Terms) -> Iterator[tuple[str, str, str]]:
     """The name of what differs, its value in the one and in the other."""
-    here, there = (dict(_flat(asdict(each))) for each in (terms, kept))
+    # A corpus can be moved, and so can a race.
+    alike = {"task": "", "machines": {}}
+    here, there = (dict(_flat(asdict(each) | alike)) for each in (terms, kept))
     for name in dict.fromkeys([*there, *here]):
-        # A corpus can be moved, and a machine be busier than it was.
-        if name not in ("task", "gflops") and here.get(name) != there.get(name):
+        if here.get(name) != there.get(name):
             yield name, _shown(here.get(name)), _shown(there.get(name))
 
 
