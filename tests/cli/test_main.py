@@ -58,6 +58,10 @@ def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> Non
         ("train absent.toml", "absent.toml: cannot be read (No such file or directory)"),
         ("train --stes 3", "Unknown option: --stes"),
         ("train --source a.fr", "nothing to train on"),
+        (
+            "translate Où est la gare ?",
+            "est la gare ?: nothing more was expected; a text of several",
+        ),
         ("train --source a.fr --target a.en", "a.fr does not exist"),
         ("train run.toml --source a --target b", "a run file and --source/--target exclude one"),
         ("train run.toml --preset huge", "--preset huge: known are nano, tiny, small, base, big"),

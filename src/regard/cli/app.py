@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from regard import __version__
 from regard.cli.align import align
@@ -73,12 +73,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RegardError, CycloptsError, OSError) as error:
         if is_debugging:
             raise
-        _complain(" ".join(str(error).split()))
+        _complain(" ".join(_told(error).split()))
         return USER_ERROR
     except KeyboardInterrupt:
         _complain("interrupted")
         return 130
     return result if isinstance(result, int) else 0
+
+
+def _told(error: Exception) -> str:
+    """What to say of an error: what its author wrote, but for words that nothing asked for."""
+    if isinstance(error, UnusedCliTokensError):
+        unused = " ".join(error.unused_tokens or ())
+        return (
+            f"{unused}: nothing more was expected; a text of several words needs quotes around it"
+        )
+    return str(error)
 
 
 def _complain(line: str) -> None:
