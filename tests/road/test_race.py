@@ -18,7 +18,7 @@ from regard.road.measure import by_length, scorer_for
 from regard.road.race import TRANSLATIONS, Race, Stopped, curve_of
 from regard.road.result import RESULT, Result, read_result
 from regard.road.systems import System
-from regard.road.table import COLUMNS, machines, markdown, rows, terminal_table
+from regard.road.table import COLUMNS, machines, markdown, one_sentence, rows, terminal_table
 from regard.road.terms import RUN, Budget
 from regard.statistical.system import train_system
 from regard.train.console import ConsoleObserver
@@ -264,7 +264,7 @@ def test_a_table_has_a_row_for_each_system(raced: tuple[Race, list[Result]]) -> 
     known = replace(results[2], system="transformer")
     assert all(len(row) == len(COLUMNS) for row in rows([*results, known]))
     assert rows([known])[0][-3:] == ("27.3", "38.1", "3.3 · 10¹⁸")
-    assert markdown(results).count("\n") == len(results) + 2
+    assert markdown(results).count("\n") == 2 * (len(results) + 2) + 1
     assert terminal_table(results).row_count == len(results)
 
 
@@ -278,9 +278,23 @@ def test_a_table_says_what_was_trained_where_if_a_race_moved(
         f"Trained on {here}: dictionary, gru; on {there}: tiny. "
         "Their minutes differ, FLOPs by formula do not."
     )
-    assert markdown(moved).endswith(f"\n\n{note}\n")
+    assert f"\n\n{note}\n\n" in markdown(moved)
     assert terminal_table(moved).caption == note
     assert machines(results) == ""
+
+
+def test_a_page_shows_what_each_system_made_of_the_sentence(
+    raced: tuple[Race, list[Result]],
+) -> None:
+    _, results = raced
+    piped = replace(results[1], title="Piped", translation="a | b")
+    lines = one_sentence([results[0], piped]).splitlines()
+    assert lines[0] == "|  | Jane visite la gare. |"
+    assert lines[2:] == [
+        f"| {results[0].title} | {results[0].translation} |",
+        r"| Piped | a \| b |",
+    ]
+    assert one_sentence([]) == ""
 
 
 def _width(picture: Path) -> int:

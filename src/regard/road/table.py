@@ -68,9 +68,19 @@ def terminal_table(results: Sequence[Result]) -> Table:
 
 
 def markdown(results: Sequence[Result]) -> str:
-    """For a page."""
-    table, note = markdown_of([COLUMNS, *rows(results)]), machines(results)
-    return f"{table}\n{note}\n" if note else table
+    """For a page: the table, what was trained where, and what each made of the one sentence."""
+    parts = [markdown_of([COLUMNS, *rows(results)]), machines(results), one_sentence(results)]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def one_sentence(results: Sequence[Result]) -> str:
+    """The sentence that every system was shown on, and what each wrote; for a page."""
+    if not results:
+        return ""
+    grid = [("", results[0].sentence), *((each.title, each.translation) for each in results)]
+    return markdown_of(
+        [tuple(text.replace("|", r"\|") for text in row) for row in grid], right=False
+    )
 
 
 def machines(results: Sequence[Result]) -> str:
@@ -84,10 +94,10 @@ def machines(results: Sequence[Result]) -> str:
     return f"Trained {'; '.join(parts)}. Their minutes differ, FLOPs by formula do not."
 
 
-def markdown_of(grid: Grid) -> str:
-    """Any table for a page: names at the left, numbers at the right."""
+def markdown_of(grid: Grid, *, right: bool = True) -> str:
+    """Any table for a page: names at the left, numbers at the right, or text at the left."""
     heading, *body = grid
-    lines = [heading, ("---", *("---:",) * (len(heading) - 1)), *body]
+    lines = [heading, ("---", *("---:" if right else "---",) * (len(heading) - 1)), *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
