@@ -338,6 +338,7 @@ class Race:
         found = measure(contestant, test, self._scorer)
         write_lines(self.folder(name) / TRANSLATIONS, found.translations)
         looked = contestant.look(sentence)
+        sustained = self.hold().machines[processor()]
         interval = found.score.interval
         assert interval is not None
         return Result(
@@ -351,9 +352,7 @@ class Race:
             steps=steps,
             minutes=minutes,
             flops=flops,
-            flops_by_time=flops_by_time(minutes, self.hold().machines[processor()])
-            if flops
-            else 0.0,
+            flops_by_time=flops_by_time(minutes, sustained) if flops else 0.0,
             processor=processor(),
             tokens_per_second=tokens_per_second,
             decoded_per_second=found.words_per_second,

@@ -78,9 +78,8 @@ def one_sentence(results: Sequence[Result]) -> str:
     if not results:
         return ""
     grid = [("", results[0].sentence), *((each.title, each.translation) for each in results)]
-    return markdown_of(
-        [tuple(text.replace("|", r"\|") for text in row) for row in grid], right=False
-    )
+    escaped = [tuple(text.replace("|", r"\|") for text in row) for row in grid]
+    return markdown_of(escaped, is_text=True)
 
 
 def machines(results: Sequence[Result]) -> str:
@@ -94,10 +93,10 @@ def machines(results: Sequence[Result]) -> str:
     return f"Trained {'; '.join(parts)}. Their minutes differ, FLOPs by formula do not."
 
 
-def markdown_of(grid: Grid, *, right: bool = True) -> str:
+def markdown_of(grid: Grid, *, is_text: bool = False) -> str:
     """Any table for a page: names at the left, numbers at the right, or text at the left."""
     heading, *body = grid
-    lines = [heading, ("---", *("---:" if right else "---",) * (len(heading) - 1)), *body]
+    lines = [heading, ("---", *("---" if is_text else "---:",) * (len(heading) - 1)), *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
