@@ -72,8 +72,8 @@ class Result:
         flops: of training, by formula: products only, no padding. A translation that is drawn to
             learn from its reward counts as long as its reference.
         flops_by_time: as the paper estimates it, training time × what the machine sustains.
-        processor: it was trained on, by which `flops_by_time` is measured; of one that moved, and of
-            voters, the last.
+        processor: it was trained on, which `flops_by_time` counts with; where a training or voters
+            moved, the last.
         tokens_per_second: target tokens learned from.
         decoded_per_second: target words written, beam search included.
         by_length: BLEU as sentences grow.
