@@ -71,6 +71,20 @@ def test_a_shortlist_has_the_best_of_each(lexicon: Lexicon) -> None:
         assert short.translations(word) == lexicon.translations(word, 3)
 
 
+def test_agreed_is_the_product_of_both_directions() -> None:
+    corpus = make_corpus(100, monotone, noise=0.2)
+    forward = train_model1(Bitext.of(corpus.sources, corpus.targets)).lexicon
+    reverse = train_model1(Bitext.of(corpus.targets, corpus.sources)).lexicon
+    agreed = forward.agreed(reverse)
+    for word in forward.source_words[1:]:
+        products = {
+            target: probability * dict(reverse.translations(target))[word]
+            for target, probability in forward.translations(word)
+        }
+        expected = {target: p / sum(products.values()) for target, p in products.items()}
+        assert dict(agreed.translations(word)) == pytest.approx(expected)
+
+
 def test_an_unknown_word_has_no_translations(lexicon: Lexicon) -> None:
     assert lexicon.translations("unheard") == []
 

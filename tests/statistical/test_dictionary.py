@@ -69,6 +69,17 @@ def test_unknown_words_are_copied_as_they_are_written(french: Dictionary) -> Non
     assert translate(french, "la Tardis rouge?") == "the red Tardis?"
 
 
+def test_what_stands_in_every_sentence_is_no_second_article() -> None:
+    """Five words are one article, and a stop stands beside them all."""
+    articles = ["ein", "eine", "einen", "einem", "einer"]
+    pairs = [
+        (f"{here} {x} {there} {y}.", f"a {x}s a {y}s.")
+        for here, there, x, y in itertools.product(articles, articles, "bcd", "hjk")
+    ]
+    pairs += 4 * [(f"{x} {y}.", f"{x}s {y}s.") for x, y in itertools.product("bcd", "hjk")]
+    assert translate(trained(pairs), "ein b einen h.") == "a bs a hs."
+
+
 def test_every_word_has_one_link(french: Dictionary) -> None:
     words = words_of("la porte noire brille.")
     tokens, links = french.translate(words, words)

@@ -93,6 +93,31 @@ class Lexicon:
         """The number of each target word."""
         return {word: number for number, word in enumerate(self.target_words)}
 
+    def agreed(self, reverse: "Lexicon") -> "Lexicon":
+        """What both directions say, each source word's translations normalised.
+
+            p(t | s) ∝ p(t | s) · p(s | t)
+
+        A source word that stands in every sentence, as a full stop does, is a second NULL to one
+        direction alone: it explains whatever is frequent. Liang, Taskar & Klein 2006 make two
+        directions agree by such a product, of links while they are trained. Here it is taken
+        once, of tables that are. NULL has no translations.
+
+        Args:
+            reverse: p(s | t), learned from the same sentence pairs.
+        """
+        sources, targets = np.divmod(self.keys, len(self.target_words))
+        # The numbers of this table's words in the other one; NULL is first in both.
+        there = np.array([0, *(reverse.target_index[word] for word in self.source_words[1:])])
+        back = np.array([reverse.source_index[word] for word in self.target_words])
+        is_word = sources > 0
+        keys = back[targets] * len(reverse.target_words) + there[sources]  # P
+        places = np.searchsorted(reverse.keys, keys[is_word])
+        assert (reverse.keys.take(places, mode="clip") == keys[is_word]).all()
+        products = np.zeros(len(self.keys))
+        products[is_word] = self.probabilities[is_word] * reverse.probabilities[places]
+        return self.fitted(products, smoothing=0.0)
+
     def __len__(self) -> int:
         """How many word pairs have a probability."""
         return len(self.keys)

@@ -25,10 +25,11 @@ FILE = ArrayFile(
 class Dictionary:
     """One translation for every word.
 
-        e_j = argmax_e t(e | f_{π(j)})
+        e_j = argmax_e t(e | f) t(f | e),   f = f_{π(j)}
 
-    t is the table of IBM Model 1 (Brown et al. 1993, section 4.1), π the order that the
-    rules give. A word that the table lacks is copied.
+    t are the tables of IBM Model 1 in both directions (Brown et al. 1993, section 4.1), π the
+    order that the rules give. One direction alone would translate the full stop, which stands
+    beside every word, by the most frequent one. A word that the tables lack is copied.
 
     Attributes:
         best: for each source word the token to write.
@@ -99,8 +100,8 @@ def train_dictionary(
     """
     words = [[token.strip().lower() for token in tokens] for tokens in targets]
     aligner = train_aligner(sources, words, method="model1", how="intersection", progress=progress)
-    assert aligner.forward is not None
-    lexicon = aligner.forward.lexicon
+    assert aligner.forward is not None and aligner.reverse is not None
+    lexicon = aligner.forward.lexicon.agreed(aligner.reverse.lexicon)
     usual = usual_tokens(truecased(targets))
     best = {
         word: usual[translation]
