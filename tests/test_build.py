@@ -54,10 +54,23 @@ def test_a_damaged_file_of_the_run_is_named(copied_run: Path, name: str) -> None
         open_run(copied_run)
 
 
-def test_the_same_seed_makes_the_same_weights(trained_run: Path) -> None:
+def test_the_same_seed_begins_with_the_same_weights(trained_run: Path) -> None:
     run = open_run(trained_run)
     first, second = build_trainer(run), build_trainer(run)
     assert equal(model_tensors(first.model), model_tensors(second.model))
+
+
+def test_the_same_seed_ends_with_the_same_weights(
+    tmp_path: Path, corpus: tuple[Path, Path]
+) -> None:
+    ends = []
+    for name, seed in (("first", 1), ("second", 1), ("other", 2)):
+        run = create_run(tmp_path / name, little_run(corpus, steps=3, seed=seed))
+        trainer = build_trainer(run)
+        trainer.train()
+        ends.append(model_tensors(trainer.model))
+    assert equal(ends[0], ends[1])
+    assert not equal(ends[0], ends[2])
 
 
 def test_another_seed_makes_other_weights(trained_run: Path) -> None:

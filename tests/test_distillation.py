@@ -83,10 +83,19 @@ def test_the_nearest_hypothesis_of_the_beam_is_taken(
     assert found != usual
 
 
-def test_an_ensemble_teaches_too(trained_run: Path, tmp_path: Path) -> None:
-    teachers = load([trained_run, trained_run], device="cpu")
-    found = distil(teachers, SOURCES[:3], tmp_path / "kept")
-    assert found == [each.text for each in teachers.translate(SOURCES[:3], split_sentences=False)]
+def test_an_ensemble_teaches_too(
+    translator: Translator, trained_run: Path, tmp_path: Path
+) -> None:
+    beginner = load(trained_run, checkpoint="step-20", device="cpu")
+    models = [*translator.models, *beginner.models]
+    voting = Translator(models, translator.tokenisers, translator.decoding)
+    taught = [
+        distil(teacher, SOURCES, tmp_path / str(number))
+        for number, teacher in enumerate((voting, translator, beginner))
+    ]
+    usual = voting.translate(SOURCES, split_sentences=False)
+    assert taught[0] == [each.text or None for each in usual]
+    assert taught[0] not in taught[1:]
 
 
 def test_what_cannot_be_taken_whole_or_said_is_none(translator: Translator, tmp_path: Path) -> None:
