@@ -83,9 +83,7 @@ def test_the_nearest_hypothesis_of_the_beam_is_taken(
     assert found != usual
 
 
-def test_an_ensemble_teaches_too(
-    translator: Translator, trained_run: Path, tmp_path: Path
-) -> None:
+def test_an_ensemble_teaches_too(translator: Translator, trained_run: Path, tmp_path: Path) -> None:
     beginner = load(trained_run, checkpoint="step-20", device="cpu")
     models = [*translator.models, *beginner.models]
     voting = Translator(models, translator.tokenisers, translator.decoding)

@@ -58,10 +58,8 @@ def run(command: list[str]) -> None:
     match command:
         case ["regard", "data", "get", _, "--pair", pair, "--out", folder, *rest]:
             get(pair, Path(folder), force=rest == ["--force"])
-        case (
-            ["regard", "data", "make", name, "--size", _, *words]
-            | ["regard", "data", "make", name, *words]
-        ):
+        case ["regard", "data", "make", name, *words]:
+            words = words[2:] if words[0] == "--size" else words
             assert main(["data", "make", name, "--size", "400", *words]) == 0
         case ["regard", "verify-resume", *_]:
             pass  # a page of docs/ prints it too, and its test runs it
@@ -88,7 +86,7 @@ def test_the_recipes_train_as_printed_in_one_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "recipes", tmp_path / "recipes")
-    for recipe in dict.fromkeys(each for recipe in RECIPES for each in needed(recipe)):
+    for recipe in dict.fromkeys(each for last in RECIPES for each in needed(last)):
         for command in printed(recipe):
             run(command)
         assert (tmp_path / "runs" / recipe.stem / "step-2").is_dir(), recipe.name
