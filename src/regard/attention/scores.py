@@ -20,7 +20,7 @@ def dot(query: Float[Tensor, "*B T Dk"], key: Float[Tensor, "*B S Dk"]) -> Float
 
         e(q, k) = qᵀ k
 
-    Luong, Pham & Manning 2015, equation 8 ("dot").
+    Luong, Pham & Manning 2015, under equation 7 ("dot").
     """
     return query @ key.transpose(-2, -1)
 
@@ -59,7 +59,7 @@ class Bilinear(nn.Module):
 
         e(q, k) = qᵀ W k
 
-    Luong, Pham & Manning 2015, equation 8 ("general").
+    Luong, Pham & Manning 2015, under equation 7 ("general").
     """
 
     def __init__(self, d_query: int, d_key: int) -> None:

@@ -11,7 +11,7 @@ def sentence_gleu(hypothesis: Sequence[Hashable], reference: Sequence[Hashable])
 
         GLEU = min(precision, recall) = matching n-grams / max(n-grams of either side)
 
-    Wu et al. 2016, section 4. BLEU is made for a corpus: of one sentence its four precisions
+    Wu et al. 2016, section 5. BLEU is made for a corpus: of one sentence its four precisions
     are often zero, and without recall a short answer pays. GLEU is between 0 and 1 and does not
     change when hypothesis and reference change places.
     """

@@ -89,7 +89,7 @@ class Luong(Seq2Seq[RecurrentState]):
         h_t = LSTM([E y_{t−1} ; h̃_{t−1}], h_{t−1})              input feeding (section 3.3)
         score(h_t, h̄_s) = h_tᵀ h̄_s                              dot
                           h_tᵀ W_a h̄_s                          general
-                          v_aᵀ tanh(W_a [h_t ; h̄_s])            concat (equation 8)
+                          v_aᵀ tanh(W_a [h_t ; h̄_s])            concat (under equation 7)
         a_t = softmax_s score,   c_t = Σ_s a_t(s) h̄_s           global, or inside a window:
                                  local-m, local-p (equations 9, 10; `attention.windows`)
         h̃_t = tanh(W_c [c_t ; h_t])                             (equation 5)
