@@ -27,7 +27,9 @@ class Cell(nn.Module, ABC):
         W x_t + b_W   and   U h_{t−1} + b_U,   the rows of all gates one above the other
 
     With layer normalisation (Ba, Kiros & Hinton 2016, equations 20 and 29 of the supplement)
-    each of the two sums is normalised over its features before they meet. Batch normalisation
+    each of the two products is normalised over its features before they meet, and the norms'
+    biases are the only ones: one before a norm would be all that it hears where h is 0, at the
+    first step, and its gradient would drown the others. Batch normalisation
     would need a mean and variance for every time step: the statistics of step 1 are not those
     of step 20, few sentences of a batch reach the late steps, and none in training may be as
     long as one at test time. Layer norm asks neither the batch nor the step.
@@ -54,16 +56,17 @@ class Cell(nn.Module, ABC):
         super().__init__()
         self.d_hidden = d_hidden
         width = self.num_gates * d_hidden
-        self.input = nn.Linear(d_input, width)
-        self.hidden = nn.Linear(d_hidden, width)
+        self.input = nn.Linear(d_input, width, bias=not has_norm)
+        self.hidden = nn.Linear(d_hidden, width, bias=not has_norm)
         self.norm_input = LayerNorm(width) if has_norm else None
         self.norm_hidden = LayerNorm(width) if has_norm else None
         for gate in range(self.num_gates):
             rows = slice(gate * d_hidden, (gate + 1) * d_hidden)
             nn.init.xavier_uniform_(self.input.weight.data[rows])
             nn.init.orthogonal_(self.hidden.weight.data[rows])
-        nn.init.zeros_(self.input.bias)
-        nn.init.zeros_(self.hidden.bias)
+        if not has_norm:
+            nn.init.zeros_(self.input.bias)
+            nn.init.zeros_(self.hidden.bias)
 
     @property
     def has_norm(self) -> bool:
