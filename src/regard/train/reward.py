@@ -96,11 +96,13 @@ def _log_probs(
             mask[row, len(hypothesis.tokens)] = False
     memory = model.encode(tensors.source, tensors.source_mask)
     rows = torch.arange(len(draws), device=device).repeat_interleave(num_samples)
-    logits: Tensor = model.output(model.decode(memory.select(rows), target_in, mask))
+    hidden = model.decode(memory.select(rows), target_in, mask)
+    # Only what is real goes through the widest layer.
+    logits: Tensor = model.output(hidden[mask])  # P V
     never = torch.tensor([specials.pad, specials.bos], device=device)
-    log_probs = logits.index_fill(-1, never, -torch.inf).log_softmax(-1)  # B·M T V
-    drawn_log_probs = log_probs.gather(-1, target_out.unsqueeze(-1)).squeeze(-1)
-    return drawn_log_probs.masked_fill(~mask, 0.0).sum(1).view(-1, num_samples)
+    log_probs = logits.index_fill(-1, never, -torch.inf).log_softmax(-1)
+    said = log_probs.gather(-1, target_out[mask].unsqueeze(-1)).squeeze(-1)  # P
+    return said.new_zeros(mask.shape).masked_scatter(mask, said).sum(1).view(-1, num_samples)
 
 
 def _as_targets(
@@ -108,7 +110,7 @@ def _as_targets(
 ) -> tuple[Int[Tensor, "R T"], Int[Tensor, "R T"], Bool[Tensor, "R T"]]:
     """What the decoder reads, what it should say, and which positions are real."""
     width = max(len(h.tokens) for h in hypotheses) + 1
-    # The end token fills up: padding itself is ruled out, and minus infinity has no gradient.
+    # The end token fills up: the first of them is real.
     target_out = torch.full((len(hypotheses), width), specials.eos)
     for row, hypothesis in enumerate(hypotheses):
         target_out[row, : len(hypothesis.tokens)] = torch.tensor(hypothesis.tokens)
