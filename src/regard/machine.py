@@ -7,8 +7,15 @@ exists on one system only is a no-op on the others.
 import os
 import sys
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Product = Callable[[Tensor, Tensor], object]
 
 ISA_VARIABLE = "ONEDNN_MAX_CPU_ISA"
 ISA_WITHOUT_AMX = "AVX512_CORE_FP16"
@@ -200,20 +207,30 @@ def _kernels() -> str:
         return hashlib.file_digest(library, "sha256").hexdigest()[:8]
 
 
-def gemm_gflops(size: int = 1024, seconds: float = 0.3) -> float:
+def gemm_gflops(
+    size: int = 1024, seconds: float = 0.3, prepare: "Callable[[Tensor], Product] | None" = None
+) -> float:
     """Billions of operations per second of the fastest fp32 product of two square matrices.
 
     A product of size n takes 2n³ operations. The fastest of many, because other processes can
     only make one slower: this is the peak that a model's own speed is compared with.
+
+    Args:
+        size: n.
+        seconds: how long to try.
+        prepare: takes the second matrix, which stays, and returns what multiplies by it;
+            PyTorch's product unless given.
     """
     import torch
 
     left, right = torch.rand(2, size, size)
-    out = left @ right  # the first one also pays for the library's start
+    out = left @ right
+    multiply = prepare(right) if prepare else lambda left, out: torch.mm(left, right, out=out)
+    multiply(left, out)  # the first one also pays for the library's start
     fastest = float("inf")
     end = time.perf_counter() + seconds
     while (before := time.perf_counter()) < end:
-        torch.mm(left, right, out=out)
+        multiply(left, out)
         fastest = min(fastest, time.perf_counter() - before)
     return 2 * size**3 / fastest / 1e9
 

@@ -8,7 +8,7 @@ from regard.build import ARCHITECTURES
 from regard.errors import ConfigError
 from regard.lens import published
 from regard.models.gnmt import GNMTConfig
-from regard.road.charts import COLOURS, family_of
+from regard.road.charts import COLOURS, colour_of, dash_of, family_of, mark_of
 from regard.road.corpus import RaceCorpus
 from regard.road.race import ABLATION, Race
 from regard.road.systems import SYSTEMS, System, find_systems, with_bases
@@ -83,7 +83,13 @@ def test_an_unknown_system_is_named_with_the_nearest() -> None:
 
 
 def test_every_system_has_a_colour() -> None:
-    assert {family_of(system.name) for system in SYSTEMS} == set(COLOURS)
+    names = [*(system.name for system in SYSTEMS), "gru+lstm"]
+    assert {family_of(name) for name in names} == set(COLOURS)
+
+
+def test_no_two_systems_of_a_family_look_alike() -> None:
+    looks = [(colour_of(s.name), mark_of(s.name), dash_of(s.name)) for s in SYSTEMS]
+    assert len(set(looks)) == len(looks)
 
 
 def test_a_folder_without_a_pair_is_asked_about(tmp_path: Path) -> None:

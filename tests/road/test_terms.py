@@ -13,7 +13,7 @@ from regard.road.experiments import length
 from regard.road.race import Race
 from regard.road.result import RESULT, RESULTS
 from regard.road.systems import find_systems
-from regard.road.terms import RACE, RUN, TOKENISER, Budget, Terms, agree
+from regard.road.terms import RACE, RUN, TOKENISER, Budget, Terms, agree, sustained_gflops
 from tests.road.little_race import little_race, little_track
 
 DICTIONARY, SYSTEM = find_systems(["dictionary", "transformer"])
@@ -32,7 +32,7 @@ def speeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is slower each time it is asked."""
     found = iter([50.0, 40.0, 30.0])
     monkeypatch.setattr(terms_module, "processor", lambda: "Here")
-    monkeypatch.setattr(terms_module, "gemm_gflops", lambda **_: next(found))
+    monkeypatch.setattr(terms_module, "sustained_gflops", lambda: next(found))
 
 
 @pytest.mark.parametrize(
@@ -134,3 +134,16 @@ def test_generated_text_of_another_size_is_another_corpus(tmp_path: Path) -> Non
         next(length.run(replace(track, size=3600)))
     assert train.read_text("utf-8") == written
     track.race_on(joined)
+
+
+def test_a_machine_sustains_what_its_fastest_product_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    speeds = {False: 40.0, True: 50.0}
+
+    def measured(*, prepare: object = None, **_: float) -> float:
+        return speeds[prepare is not None]
+
+    monkeypatch.setattr(terms_module, "gemm_gflops", measured)
+    monkeypatch.setattr(terms_module, "has_float_products", lambda: True)
+    assert sustained_gflops() == 50.0
+    monkeypatch.setattr(terms_module, "has_float_products", lambda: False)
+    assert sustained_gflops() == 40.0

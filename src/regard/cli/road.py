@@ -45,6 +45,8 @@ QUICK: dict[str, dict[str, Any]] = {
     "train": {"ema": 0.98, "average": 0, "validate_every": 50, "save_every": 50, "keep": 2},
     "decoding": {"beam": 4},
 }
+# A race of seconds is over before the usual climb is.
+QUICK_OVERRIDES: dict[str, dict[str, Any]] = {"train": {"warmup": 20}}
 QUICK_MINUTES = 0.2
 QUICK_SIZE = 9_600
 
@@ -119,6 +121,7 @@ def road(
         display=lambda trainer: ConsoleObserver(console, trainer.config, trainer.progress),
         announce=lambda title: console.print(f"[bold]{title}[/]", highlight=False),
         warn=lambda line: say(console, line),
+        overrides=QUICK_OVERRIDES if quick else {},
     )
     try:
         if experiment is None:
@@ -154,36 +157,36 @@ def _settings(target: str) -> dict[str, dict[str, Any]]:
 def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_json: bool) -> int:
     """Enter every system and every ensemble; the folder always shows what is known so far.
 
-    A system that diverges is left out, and the others go on.
+    A system that diverges, or whose weights are missing, is left out, and the others go on.
 
     Returns:
-        2 if one did, else 0.
+        2 if one was, else 0.
     """
     from regard.data.phrasebook import phrasebook
-    from regard.errors import DivergedError
+    from regard.errors import DivergedError, ModelFileError
     from regard.road.race import Stopped
     from regard.road.result import RESULTS
-    from regard.road.systems import find_systems, with_bases
+    from regard.road.systems import VOTERS, find_systems, with_bases
 
     systems = track.systems()
-    voters = {name: find_systems(name.split("+")) for name in ensembles}
+    voters = {name: find_systems(name.split(VOTERS)) for name in ensembles}
     race = track.race_on(phrasebook)
     entries = {system.name: [system] for system in systems} | voters
-    diverged: set[str] = set()
+    missing: set[str] = set()
     try:
         for name, members in entries.items():
             needed = {system.name for system in with_bases(members)}
             try:
-                if needed & diverged:
-                    raise DivergedError(f"it needs {', '.join(sorted(needed & diverged))}")
+                if needed & missing:
+                    raise ModelFileError(f"it needs {', '.join(sorted(needed & missing))}")
                 if name in voters:
                     track.announce(name)
                     race.ensemble(name, members)
                 else:
                     track.enter(race, members[0])
                 _keep(track.out, race.corpus.title)
-            except DivergedError as error:
-                diverged.add(name)
+            except (DivergedError, ModelFileError) as error:
+                missing.add(name)
                 say(console, f"{name} is left out: {error}")
     except Stopped:
         # What keeps a picture from being drawn is not what ended the race.
@@ -192,7 +195,7 @@ def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_js
         raise
     if (track.out / RESULTS).exists():
         _show(track.out, console, is_json=is_json)
-    return 2 if diverged else 0
+    return 2 if missing else 0
 
 
 def _keep(out: Path, task: str) -> None:

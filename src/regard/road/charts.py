@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.errors import ConfigError
 from regard.road.labels import FONT_SIZE, name_at_the_right
 from regard.road.result import Result
-from regard.road.systems import SYSTEMS
+from regard.road.systems import SYSTEMS, VOTERS
 from regard.road.table import power
 
 if TYPE_CHECKING:
@@ -27,16 +28,44 @@ COLOURS = {
     "recurrent with attention": "#0f766e",
     "convolutional": "#7c3aed",
     "Transformer": "#c2410c",
+    "ensembles": "#be185d",
 }
+# Of real text BLEU on fewer sentences tells more of these than of a system.
+FEWEST = 50
+MARKERS = "os^Dv"
+DASHES = ("-", "--", "-.", ":")
 INK = "#1b2233"
 
 
 def family_of(name: str) -> str:
     """What kind of system a name belongs to."""
+    if VOTERS in name:
+        return "ensembles"
     for family, beginnings in FAMILIES.items():
         if name.startswith(beginnings):
             return family
     return "Transformer"
+
+
+def colour_of(name: str) -> str:
+    """The colour of a system, that of its family."""
+    return COLOURS[family_of(name)]
+
+
+def mark_of(name: str) -> str:
+    """The mark of a system: those of a family that stand next to one another have others."""
+    return MARKERS[_rank(name) % len(MARKERS)]
+
+
+def dash_of(name: str) -> str:
+    """How the line of a system is drawn, by the same rule."""
+    return DASHES[_rank(name) % len(DASHES)]
+
+
+def _rank(name: str) -> int:
+    """The place of a system among those of its family."""
+    family = [each.name for each in SYSTEMS if family_of(each.name) == family_of(name)]
+    return family.index(name) if name in family else 0
 
 
 def draw(results: Sequence[Result], folder: Path) -> list[Path]:
@@ -47,7 +76,7 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
     """
     charts: dict[str, Callable[["Axes", Sequence[Result]], None]] = {
         "bleu-flops.png": _by_flops,
-        "bleu-length.png": by_length,
+        "bleu-length.png": partial(by_length, fewest=FEWEST),
         "learning-curves.png": _curves,
     }
     ablations = {system.name for system in SYSTEMS if system.is_ablation}
@@ -85,15 +114,14 @@ def draw_alignments(results: Sequence[Result], folder: Path) -> list[Path]:
 def _by_flops(axes: "Axes", results: Sequence[Result]) -> None:
     trained = [result for result in results if result.flops]
     for result in trained:
-        colour = COLOURS[family_of(result.system)]
         axes.errorbar(
             result.flops,
             result.bleu,
             yerr=[[result.bleu - result.low], [result.high - result.bleu]],
-            fmt="o",
+            fmt=mark_of(result.system),
             markersize=4,
             elinewidth=1,
-            color=colour,
+            color=colour_of(result.system),
             capsize=2,
             label=result.system,
         )
@@ -130,12 +158,18 @@ def round_numbers(values: Sequence[float]) -> list[float]:
     return [number for number in grid if first <= number <= last]
 
 
-def by_length(axes: "Axes", results: Sequence[Result]) -> None:
-    """BLEU of sentences of like length, and below each length how many there are."""
-    for result in results:
-        points = [(float(point.longest), point.bleu) for point in result.by_length]
-        line(axes, result.system, points)
-    sentences = {point.longest: point.sentences for each in results for point in each.by_length}
+def by_length(axes: "Axes", results: Sequence[Result], fewest: int = 1) -> None:
+    """BLEU of sentences of like length, and below each length how many there are.
+
+    Args:
+        axes: to draw on.
+        results: a line for each.
+        fewest: sentences that a point needs.
+    """
+    groups = [[each for each in r.by_length if each.sentences >= fewest] for r in results]
+    for result, group in zip(results, groups, strict=True):
+        line(axes, result.system, [(float(each.longest), each.bleu) for each in group])
+    sentences = {each.longest: each.sentences for group in groups for each in group}
     ticks = [f"{longest}\n({count:,})" for longest, count in sentences.items()]
     axes.set_xticks(list(sentences), ticks)
     axes.set(xlabel="words in the source sentence, at most (sentences)", ylabel="BLEU")
@@ -149,17 +183,17 @@ def _curves(axes: "Axes", results: Sequence[Result]) -> None:
 
 
 def line(
-    axes: "Axes", system: str, points: Sequence[tuple[float, float]], style: str = "o-"
+    axes: "Axes", system: str, points: Sequence[tuple[float, float]], style: str | None = None
 ) -> None:
-    """A line in the colour of its system, with the system's name."""
+    """A line in the colour of its system, with the system's name; in its own style unless given."""
     if not points:
         return
     axes.plot(
         *zip(*points, strict=True),
-        style,
+        style or mark_of(system) + dash_of(system),
         markersize=2.5,
         linewidth=1.2,
-        color=COLOURS[family_of(system)],
+        color=colour_of(system),
         label=system,
     )
 
@@ -173,14 +207,14 @@ def axes_of(path: Path) -> "Iterator[Axes]":
 
 @contextmanager
 def panels_of(path: Path, number: int) -> "Iterator[list[Axes]]":
-    """Axes side by side, the first one widest, of the same heights; on leaving, a file."""
+    """Axes side by side, the first one widest; on leaving, a file."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ConfigError(f"{path} needs matplotlib; pip install 'regard[plot]'") from None
     figure = Figure(figsize=(4.0 + 4.0 * number, 5.0), layout="constrained")
     ratios = [3, *[2] * (number - 1)]
-    (panels,) = figure.subplots(1, number, sharey=True, squeeze=False, width_ratios=ratios)
+    (panels,) = figure.subplots(1, number, squeeze=False, width_ratios=ratios)
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=INK)

@@ -59,7 +59,9 @@ class Learned:
         (part,) = found.sentences
         source, target = part.source, part.best.target
         rows: list[list[float]] = []
-        if part.attention is not None and "cross" in part.attention.weights:
+        # An ensemble's record is its first member's: of several that vote none is shown.
+        is_alone = len(self.translator.models) == 1
+        if is_alone and part.attention is not None and "cross" in part.attention.weights:
             rows = merge_to_words(part.attention.mean("cross"), target, source).tolist()
         return Looked(found.text, tuple(words(target)), tuple(words(source)), _matrix(rows))
 

@@ -41,7 +41,7 @@ from regard.road.result import (
     write_lines,
 )
 from regard.road.systems import System, with_bases
-from regard.road.terms import RUN, TOKENISER, Budget, Terms, agree
+from regard.road.terms import RUN, TOKENISER, Budget, Tables, Terms, agree
 from regard.sealed import sealing
 from regard.statistical.system import load_system, train_system
 from regard.text.pair import TokeniserPair
@@ -99,6 +99,7 @@ class Race:
         display: shows a training to a person while it is open, and is told of its steps.
         tokenisers: unless given, they are learned from the corpus.
         warn: told of checkpoints that are damaged, and of a machine that is another one.
+        overrides: of every learned system's run file, whatever its own say.
     """
 
     def __init__(
@@ -106,16 +107,18 @@ class Race:
         corpus: RaceCorpus,
         out: Path,
         budget: Budget,
-        settings: dict[str, dict[str, Any]],
+        settings: Tables,
         sentence: str | None,
         display: Callable[[Trainer], ConsoleObserver],
         tokenisers: TokeniserPair | None = None,
         warn: Warn = lambda line: None,
+        overrides: Tables | None = None,
     ) -> None:
         self.corpus = corpus
         self.out = out
         self.budget = budget
         self.settings = settings
+        self.overrides = overrides or {}
         self.sentence = sentence
         self.display = display
         self.warn = warn
@@ -136,6 +139,7 @@ class Race:
                 pair=self.corpus.pair,
                 budget=self.budget,
                 settings=self.settings,
+                overrides=self.overrides,
                 sentence=self.sentence,
             )
             self._terms = agree(self.out, terms)
@@ -236,7 +240,7 @@ class Race:
     def config(self, system: System) -> RunConfig:
         """The run file of a learned system."""
         tables: dict[str, dict[str, Any]] = {"data": asdict(self.corpus.config())}
-        for settings in (self.settings, system.settings):
+        for settings in (self.settings, system.settings, self.overrides):
             for name, values in settings.items():
                 tables.setdefault(name, {}).update(values)
         budget = self.budget.share(ABLATION) if system.is_ablation else self.budget

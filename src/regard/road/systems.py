@@ -16,6 +16,9 @@ from regard.lens.published import (
     Published,
 )
 
+VOTERS = "+"
+"""Joins the names of systems that vote."""
+
 Kind = Literal["learned", "dictionary", "phrases"]
 Settings = Mapping[str, Mapping[str, Any]]
 
@@ -45,8 +48,9 @@ class System:
 
 # Half an hour of two cores is a few thousand steps of a recurrent network.
 RECURRENT = {"learning_rate": 2e-3, "warmup": 300, "batch_tokens": 2048}
-# In that time a shallow one reads a small corpus some twenty-five times.
-SHALLOW_DROPOUT = 0.3
+# In that time a shallow network or a convolutional one reads a small corpus thirty times and more,
+# a deep stack half as often.
+MORE_DROPOUT = 0.3
 # A step with translations drawn for a reward costs as much as eight: there is time for few, from
 # weights that are nearly trained.
 REWARD = {
@@ -68,8 +72,9 @@ TRANSFORMER = {
     "dropout": 0.3,
 }
 WARM = {"learning_rate": 4e-3, "warmup": 1000, "batch_tokens": 2048}
-# Norms after the sums need a longer climb (Xiong et al. 2020).
-LONG_WARM = WARM | {"learning_rate": 3e-3, "warmup": 2000}
+# Norms after the sums need a longer climb (Xiong et al. 2020), and batches as large as those that
+# Wu et al. 2021 trained such a model of this size with.
+LONG_WARM = {"learning_rate": 5e-3, "warmup": 2000, "batch_tokens": 8192}
 # Captions have fifteen pieces: the paper's window, twenty-one, would see them whole.
 HALF_WIDTH = 3
 
@@ -84,7 +89,7 @@ def _recurrent(name: str, title: str, published: Published | None = None, **mode
 
 
 def _shallow(name: str, title: str, **model: Any) -> System:
-    return _recurrent(name, title, dropout=SHALLOW_DROPOUT, **model)
+    return _recurrent(name, title, dropout=MORE_DROPOUT, **model)
 
 
 def _local(name: str, title: str, reach: str) -> System:
@@ -127,13 +132,16 @@ SYSTEMS: tuple[System, ...] = (
         name="bytenet",
         title="ByteNet",
         # With the paper's 1.2, one caption in ten is longer than its columns, with 1.5 one in 160.
-        settings={"model": {"arch": "bytenet", "length_factor": 1.5}, "train": RECURRENT},
+        settings={
+            "model": {"arch": "bytenet", "length_factor": 1.5, "dropout": MORE_DROPOUT},
+            "train": RECURRENT,
+        },
         published=BYTENET,
     ),
     System(
         name="convs2s",
         title="ConvS2S",
-        settings={"model": {"arch": "convs2s"}, "train": RECURRENT},
+        settings={"model": {"arch": "convs2s", "dropout": MORE_DROPOUT}, "train": RECURRENT},
         published=CONVS2S,
     ),
     System(

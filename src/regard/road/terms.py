@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from regard.errors import ConfigError
 from regard.machine import gemm_gflops, processor
+from regard.native.floats import PackedFloats
+from regard.native.kernels import has_float_products
 from regard.road.result import RESULT, RESULTS, read_kept, write_kept
+
+Tables = dict[str, dict[str, Any]]
+"""Tables of a run file, by name."""
 
 RACE = "race.json"
 RUN = "run"
@@ -38,8 +44,9 @@ class Terms:
         corpus: SHA-256 of each file, or the generator and how many pairs it was asked for.
         pair: source and target language.
         budget: what each system may spend.
-        settings: of every learned system's run file.
+        settings: of every learned system's run file, unless its own say otherwise.
         sentence: that every system is shown on; None for the first of the test set.
+        overrides: of every learned system's run file, whatever its own say.
         machines: the processors that it has run on, and the billions of operations a second that
             each sustains, measured when the race first came to it.
     """
@@ -48,8 +55,9 @@ class Terms:
     corpus: dict[str, str | int]
     pair: str
     budget: Budget
-    settings: dict[str, dict[str, Any]]
+    settings: Tables
     sentence: str | None
+    overrides: Tables = field(default_factory=dict)
     machines: dict[str, float] = field(default_factory=dict)
 
 
@@ -83,10 +91,21 @@ def _measured(path: Path, terms: Terms) -> Terms:
     """The terms with this machine among them, measured and kept if it was not."""
     if processor() in terms.machines:
         return terms
-    machines = {**terms.machines, processor(): gemm_gflops(seconds=1.0)}
+    machines = {**terms.machines, processor(): sustained_gflops()}
     measured = replace(terms, machines=machines)
     write_kept(path, asdict(measured))
     return measured
+
+
+def sustained_gflops() -> float:
+    """Billions of operations a second of the fastest large product that a training has.
+
+    That is PyTorch's or, where there are kernels for the processor, ours.
+    """
+    found = [gemm_gflops(seconds=1.0)]
+    if has_float_products():
+        found.append(gemm_gflops(seconds=1.0, prepare=partial(PackedFloats, is_turned=True)))
+    return max(found)
 
 
 def _differences(terms: Terms, kept: Terms) -> Iterator[tuple[str, str, str]]:

@@ -1,16 +1,16 @@
 """What a race or an experiment is given: a folder, a budget, a corpus, who watches."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from regard.data.corpus import Splits
+from regard.errors import DivergedError, ModelFileError
 from regard.road.corpus import RaceCorpus
 from regard.road.race import Race
 from regard.road.result import Result
 from regard.road.systems import System, find_systems, with_bases
-from regard.road.terms import Budget
+from regard.road.terms import Budget, Tables
 from regard.text.pair import TokeniserPair
 from regard.train.console import ConsoleObserver
 from regard.train.trainer import Trainer
@@ -26,11 +26,12 @@ class Track:
         size: of a generated one, in pairs.
         names: of the systems asked for; empty if none is.
         budget: what each training may spend.
-        settings: of every learned system's run file.
+        settings: of every learned system's run file, unless its own say otherwise.
         sentence: that every system is shown on; None for the first of the test set.
         display: shows a training.
         announce: is told what begins.
-        warn: is told of damaged checkpoints and of another machine.
+        warn: is told of damaged checkpoints, of another machine, and of who is left out.
+        overrides: of every learned system's run file, whatever its own say.
     """
 
     out: Path
@@ -38,11 +39,12 @@ class Track:
     size: int
     names: Sequence[str]
     budget: Budget
-    settings: dict[str, dict[str, Any]]
+    settings: Tables
     sentence: str | None
     display: Callable[[Trainer], ConsoleObserver]
     announce: Callable[[str], None]
     warn: Callable[[str], None]
+    overrides: Tables = field(default_factory=dict)
 
     def systems(self, own: Sequence[str] = ()) -> list[System]:
         """Those asked for, or else an experiment's own, or else all; and what they start from."""
@@ -78,6 +80,7 @@ class Track:
             self.display,
             tokenisers,
             self.warn,
+            self.overrides,
         )
 
     def enter(self, race: Race, system: System, where: str = "") -> Result:
@@ -85,7 +88,20 @@ class Track:
 
         Raises:
             DivergedError: its loss is no longer a number.
+            ModelFileError: weights that it starts from are missing.
             Stopped: a signal came.
         """
         self.announce(f"{system.title}{where}")
         return race.enter(system)
+
+    def attempt(self, race: Race, system: System, where: str = "") -> Result | None:
+        """The same, but None if the system has to be left out, and the reason said.
+
+        Raises:
+            Stopped: a signal came.
+        """
+        try:
+            return self.enter(race, system, where)
+        except (DivergedError, ModelFileError) as error:
+            self.warn(f"{system.name} is left out: {error}")
+            return None

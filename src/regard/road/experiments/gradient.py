@@ -87,7 +87,9 @@ def run(track: Track) -> Iterator[Reach]:
     race = track.race_on(joined)
     source = sequences(race)
     for system in systems:
-        result = track.enter(race, system)
+        result = track.attempt(race, system)
+        if result is None:
+            continue
         run = race.run_of(system)
         before, after = (
             tuple(gradient_norms(model, source, PROBES).tolist())

@@ -40,7 +40,9 @@ def run(track: Track) -> Iterator[Result]:
     systems = track.systems(SYSTEMS)
     race = track.race_on(joined)
     for system in systems:
-        yield track.enter(race, system)
+        result = track.attempt(race, system)
+        if result is not None:
+            yield result
 
 
 def table(results: Sequence[Result]) -> Grid:
