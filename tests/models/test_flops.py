@@ -130,4 +130,6 @@ def test_rewards_cost_what_torch_counts_but_for_sources_read_again() -> None:
     formula = reward_flops(config, VOCABULARY, pairs, samples)
     # No gradient goes back to the state before the first word.
     nowhere = 2 * batch * config.layers * 4 * config.d_model**2
-    assert formula + again - nowhere == counter.get_total_flops()
+    # An end that was not drawn is not learned from.
+    unsaid = 3 * 2 * batch * samples * config.d_model * VOCABULARY
+    assert formula + again - nowhere - unsaid == counter.get_total_flops()
