@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from regard.build import build_trainer, create_run
-from regard.cli.app import main
 from regard.data.noise import SHARES
 from regard.road.result import read_report
 from regard.road.table import markdown
 from tests.contracts.file_tree import ROOT
+from tests.contracts.shell import regard
 from tests.little_corpus import little_run, sentences, turned, write_corpus
 
 # A server does not end by itself: tests/serve/test_docs_page.py runs the page about it.
@@ -69,11 +69,13 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     back = create_run(tmp_path / "runs" / "back", turned(little_run(corpus, steps=2)))
     build_trainer(back).train()
     shutil.copytree(ROOT / "recipes", tmp_path / "recipes")
-    captions = tmp_path / "data" / "multi30k-de-en"
-    captions.mkdir(parents=True)
-    for split, language in product(("train", "valid", "test"), ("de", "en")):
-        text = "".join(f"{pair[language == 'en']}\n" for pair in sentences())
-        (captions / f"{split}.{language}").write_text(text, "utf-8")
+    for direction in ("de-en", "en-de"):
+        captions = tmp_path / "data" / f"multi30k-{direction}"
+        captions.mkdir(parents=True)
+        for split, language in product(("train", "valid", "test"), ("de", "en")):
+            text = "".join(f"{pair[language == 'en']}\n" for pair in sentences())
+            (captions / f"{split}.{language}").write_text(text, "utf-8")
+    (tmp_path / "results").symlink_to(ROOT / "results")
     some = sentences()[:20]
     for place, language in enumerate(("fr", "en")):
         few = "".join(f"{pair[place]}\n" for pair in some[:2])
@@ -106,7 +108,9 @@ def test_every_command_of_a_page_runs_as_printed(
     for words in commands(page):
         if "downloads/opus-mt-fr-en" in words:
             shutil.copytree(desk / "out" / "marian", desk / "downloads" / "opus-mt-fr-en")
-        assert main(shortened(words)) == 0, f"regard {shlex.join(words)}\n{capsys.readouterr().err}"
+        assert regard(shortened(words)) == 0, (
+            f"regard {shlex.join(words)}\n{capsys.readouterr().err}"
+        )
 
 
 def test_the_pages_have_commands() -> None:
