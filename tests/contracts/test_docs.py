@@ -11,9 +11,8 @@ import pytest
 
 from regard.build import build_trainer, create_run
 from regard.data.noise import SHARES
-from regard.road.result import read_report
-from regard.road.table import markdown
 from tests.contracts.file_tree import ROOT
+from tests.contracts.kept_race import PAGE, kept_table, page_with
 from tests.contracts.shell import regard
 from tests.little_corpus import little_run, sentences, turned, write_corpus
 
@@ -133,10 +132,10 @@ def test_every_picture_is_shown_somewhere_and_none_is_missing_or_heavy() -> None
 
 
 def test_the_race_that_is_told_is_the_race_that_was_run() -> None:
-    page = (ROOT / "docs" / "road.md").read_text("utf-8")
-    results = read_report(ROOT / "results" / "road").results
-    assert markdown(results) in page
-    assert (ROOT / "results" / "road" / "table.md").read_text("utf-8") == markdown(results)
+    table = kept_table()
+    rewrite = "python -m tests.contracts.kept_race rewrites it"
+    assert PAGE.read_text("utf-8") == page_with(table), rewrite
+    assert (ROOT / "results" / "road" / "table.md").read_text("utf-8") == table
 
 
 def test_the_shares_of_noise_are_those_of_the_page() -> None:
