@@ -7,6 +7,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
+import torch
 
 from regard import machine
 from regard.errors import ConfigError
@@ -220,9 +221,12 @@ def test_the_processor_has_the_name_that_the_kernel_gives_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     facts = tmp_path / "cpuinfo"
-    facts.write_text("cpu family\t: 25\nmodel name\t: A: B\n\n\ncpu family\t: 25\n", "utf-8")
+    facts.write_text(
+        "cpu family\t: 25\nmodel\t\t: 1\nmodel name\t: A: B\n\n\nmodel\t\t: 1\n", "utf-8"
+    )
     monkeypatch.setattr("builtins.open", lambda path, **_: facts.open("r", encoding="utf-8"))
-    assert processor() == "A: B, family 25"
+    monkeypatch.setattr("torch.get_num_threads", lambda: 3)
+    assert processor() == "A: B, family 25, model 1, 3 threads"
 
 
 def test_the_processor_has_a_name_where_the_kernel_gives_none(
@@ -233,7 +237,7 @@ def test_the_processor_has_a_name_where_the_kernel_gives_none(
 
     monkeypatch.setattr("builtins.open", missing)
     monkeypatch.setattr("platform.processor", lambda: "arm")
-    assert processor() == "arm"
+    assert processor() == f"arm, {torch.get_num_threads()} threads"
 
 
 def test_the_speed_of_matrix_products_is_plausible() -> None:

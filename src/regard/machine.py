@@ -182,8 +182,13 @@ def fingerprint() -> dict[str, str | int]:
 
 
 def processor() -> str:
-    """The processor as people name it, with its family: two generations may share a name."""
+    """What computes: the processor's name, family and model, and how many threads PyTorch uses.
+
+    Two generations of a processor may share a name, and even a family.
+    """
     import platform
+
+    import torch
 
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
@@ -192,7 +197,9 @@ def processor() -> str:
         parts = []
     facts = {name.strip(): fact.strip() for name, _, fact in parts}
     name = facts.get("model name") or platform.processor() or platform.machine()
-    return f"{name}, family {facts['cpu family']}" if "cpu family" in facts else name
+    numbers = {"family": facts.get("cpu family"), "model": facts.get("model")}
+    known = [f"{kind} {number}" for kind, number in numbers.items() if number is not None]
+    return ", ".join([name, *known, f"{torch.get_num_threads()} threads"])
 
 
 def _kernels() -> str:

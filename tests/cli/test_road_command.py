@@ -98,17 +98,25 @@ def raced(folder: Path) -> list[str]:
     return [each["system"] for each in json.loads((folder / "results.json").read_text())["results"]]
 
 
-def test_who_diverges_is_left_out_and_the_others_go_on(
-    track: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def diverging(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of the systems that diverge."""
+    names = {"bad"}
     train = Trainer.train
 
-    def diverging(trainer: Trainer) -> None:
-        if trainer.run.parent.name == "bad":
+    def diverge(trainer: Trainer) -> None:
+        if trainer.run.parent.name in names:
             raise DivergedError("step 7: the loss is nan")
         train(trainer)
 
-    monkeypatch.setattr(Trainer, "train", diverging)
+    monkeypatch.setattr(Trainer, "train", diverge)
+    return names
+
+
+@pytest.mark.usefixtures("diverging")
+def test_who_diverges_is_left_out_and_the_others_go_on(
+    track: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*RACE, "--ensemble", "good+bad"]) == 2
     assert raced(track) == ["zero", "good", "other"]
     said = capsys.readouterr().err
@@ -153,17 +161,42 @@ def test_a_stopped_race_has_charts_of_what_it_measured(
 
 
 def test_where_all_diverge_nothing_is_shown(
-    track: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    track: Path, diverging: set[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def diverging(_: Trainer) -> None:
-        raise DivergedError("step 7: the loss is nan")
-
-    monkeypatch.setattr(Trainer, "train", diverging)
+    diverging.add("good")
     assert main([*RACE, "--systems", "good"]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.endswith("good is left out: step 7: the loss is nan\n")
     assert not (track / "results.json").exists()
+
+
+def test_an_experiment_goes_on_without_who_is_left_out(
+    track: Path, diverging: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    experiment = [*RACE, "--experiment", "data", "--systems"]
+    assert main([*experiment, "good", "also-bad"]) == 2
+    said = capsys.readouterr().err
+    assert "bad is left out: step 7: the loss is nan" in said
+    assert "also-bad is left out: it needs bad, which was left out" in said
+    kept = json.loads((track / "data" / "results.json").read_text("utf-8"))["results"]
+    assert {point["result"]["system"] for point in kept} == {"good"}
+    diverging.add("other")
+    assert main([*experiment, "other"]) == 2
+    assert capsys.readouterr().err.endswith("regard: no system is left to draw\n")
+
+
+def test_a_result_that_cannot_be_read_ends_the_race_at_once(
+    track: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*RACE, "--systems", "zero"]) == 0
+    (track / "zero" / "result.json").write_text("{}", "utf-8")
+    capsys.readouterr()
+    assert main([*RACE, "--systems", "good", "other"]) == 2
+    said = capsys.readouterr().err
+    assert "zero/result.json" in said
+    assert "left out" not in said
+    assert not (track / "other").exists()
 
 
 def test_text_is_in_small_letters_where_the_papers_score_it_so(track: Path) -> None:

@@ -1,4 +1,4 @@
-"""The models of docs/multi30k.md are kept, whole, and are what the recipes make."""
+"""The models in results/multi30k/models are whole, and are what the recipes make."""
 
 from dataclasses import replace
 

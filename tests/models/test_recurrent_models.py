@@ -140,7 +140,7 @@ def test_deep_atts_columns_read_in_turns(column: int, layer: int, is_rightwards:
     model = tiny_model("deep-att")
     assert isinstance(model, DeepAtt)
     seen: list[Tensor] = []
-    place = model.get_submodule(f"encoder.{column}.{layer}.recurrence")
+    place = model.get_submodule(f"encoder.{column}.{layer}")
     hook = place.register_forward_hook(lambda module, args, output: seen.append(args[0]))
     model.encode(SOURCE.tokens, SOURCE.mask)
     model.encode(another_token(SOURCE, 4).tokens, SOURCE.mask)
@@ -159,10 +159,10 @@ def test_fast_forward_hands_on_what_the_gates_heard() -> None:
     assert isinstance(model, DeepAtt)
     (upper,) = model.decoder
     assert isinstance(upper, FastForward)
-    x = torch.randn(2, 3, upper.recurrence.cell.input.in_features)
+    x = torch.randn(2, 3, upper.cell.input.in_features)
     f, h = upper(x)
-    assert_close(f, upper.recurrence.cell.input(x))
-    state = upper.recurrence.cell.start(x)
+    assert_close(f, upper.cell.input(x))
+    state = upper.cell.start(x)
     for t in range(3):
-        state = upper.recurrence.cell.advance(f[:, t], state)
+        state = upper.cell.advance(f[:, t], state)
         assert_close(h[:, t], state[0])

@@ -276,7 +276,7 @@ def test_a_table_says_what_was_trained_where_if_a_race_moved(
     moved = [*results[:2], replace(results[2], processor=there)]
     note = (
         f"Trained on {here}: dictionary, gru; on {there}: tiny. "
-        "Their minutes differ, FLOPs by formula do not."
+        "Minutes do not compare between processors, FLOPs by formula do."
     )
     assert f"\n\n{note}\n\n" in markdown(moved)
     assert terminal_table(moved).caption == note

@@ -125,14 +125,15 @@ def road(
     )
     try:
         if experiment is None:
-            return _race(track, ensemble, console, is_json=as_json)
-        from regard.cli.road_experiment import run_experiment
+            _race(track, ensemble, console, is_json=as_json)
+        else:
+            from regard.cli.road_experiment import run_experiment
 
-        run_experiment(experiment, track, console, is_json=as_json)
+            run_experiment(experiment, track, console, is_json=as_json)
     except Stopped as stopped:
         console.print(str(stopped), highlight=False)
         return 128 + stopped.number
-    return 0
+    return 2 if track.left_out else 0
 
 
 def _budget(minutes: float | None, flops: float | None, *, is_quick: bool) -> "Budget":
@@ -154,13 +155,11 @@ def _settings(target: str) -> dict[str, dict[str, Any]]:
     return {name: {**values, **LOWERED.get(name, {})} for name, values in SETTINGS.items()}
 
 
-def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_json: bool) -> int:
+def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_json: bool) -> None:
     """Enter every system and every ensemble; the folder always shows what is known so far.
 
     A system that diverges, or whose weights are missing, is left out, and the others go on.
 
-    Returns:
-        2 if one was, else 0.
     """
     from regard.data.phrasebook import phrasebook
     from regard.errors import DivergedError, ModelFileError
@@ -172,22 +171,23 @@ def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_js
     voters = {name: find_systems(name.split(VOTERS)) for name in ensembles}
     race = track.race_on(phrasebook)
     entries = {system.name: [system] for system in systems} | voters
-    missing: set[str] = set()
     try:
         for name, members in entries.items():
-            needed = {system.name for system in with_bases(members)}
+            missing = {system.name for system in with_bases(members)} & set(track.left_out)
             try:
-                if needed & missing:
-                    raise ModelFileError(f"it needs {', '.join(sorted(needed & missing))}")
+                if missing:
+                    raise ModelFileError(
+                        f"it needs {', '.join(sorted(missing))}, which was left out"
+                    )
                 if name in voters:
                     track.announce(name)
                     race.ensemble(name, members)
                 else:
                     track.enter(race, members[0])
-                _keep(track.out, race.corpus.title)
             except (DivergedError, ModelFileError) as error:
-                missing.add(name)
-                say(console, f"{name} is left out: {error}")
+                track.leave_out(name, error)
+            else:
+                _keep(track.out, race.corpus.title)
     except Stopped:
         # What keeps a picture from being drawn is not what ended the race.
         with suppress(ConfigError):
@@ -195,7 +195,6 @@ def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_js
         raise
     if (track.out / RESULTS).exists():
         _show(track.out, console, is_json=is_json)
-    return 2 if missing else 0
 
 
 def _keep(out: Path, task: str) -> None:

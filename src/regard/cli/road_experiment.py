@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from regard.errors import DivergedError
 from regard.road.experiments import data, gradient, length
 from regard.road.result import RESULTS, keep
 from regard.road.table import Grid, markdown_of, terminal_of
@@ -48,6 +49,7 @@ def run_experiment(name: str, track: Track, console: Console, *, is_json: bool) 
     """Run an experiment to its end; its folder always shows what is known so far.
 
     Raises:
+        DivergedError: every system was left out.
         Stopped: a signal came.
     """
     experiment = EXPERIMENTS[name]
@@ -56,6 +58,8 @@ def run_experiment(name: str, track: Track, console: Console, *, is_json: bool) 
         points.append(point)
         grid = experiment.table(points)
         keep(points, markdown_of(grid), track.out, experiment.question)
+    if not points:
+        raise DivergedError("no system is left to draw")
     console.print(f"picture: {experiment.draw(points, track.out)}", highlight=False)
     if is_json:
         print((track.out / RESULTS).read_text("utf-8"), end="")

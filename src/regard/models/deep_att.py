@@ -29,7 +29,7 @@ from regard.models.interface import (
 from regard.models.recurrent_state import RecurrentState
 from regard.models.words import Words, embeddings, output_layer
 from regard.nn.dropout import Dropout
-from regard.nn.recurrence import Recurrence, cell_products, reverse
+from regard.nn.recurrence import cell_products, reverse, run_projected
 from regard.nn.recurrent import LSTM
 from regard.shapes import Bool, Float, Int, Tensor
 
@@ -73,19 +73,20 @@ class FastForward(nn.Module):
         h_t^k = LSTM_k with f_t^k as the input of its gates
 
     Zhou et al. 2016, section 3.1. Along f there is neither a gate nor a step in time: the
-    gradient reaches the bottom of a deep stack through linear maps alone. torch's kernel makes
-    f once more for itself.
+    gradient reaches the bottom of a deep stack through linear maps alone. torch's kernel would
+    make f once more for itself, and f is most of the work.
     """
 
     def __init__(self, d_input: int, d_hidden: int) -> None:
         super().__init__()
-        self.recurrence = Recurrence(LSTM(d_input, d_hidden))
+        self.cell = LSTM(d_input, d_hidden)
 
     def forward(
         self, joined: Float[Tensor, "B T Di"], mask: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B T G"], Float[Tensor, "B T D"]]:
-        h, _ = self.recurrence(joined, mask=mask)
-        return self.recurrence.cell.project(joined), h
+        f = self.cell.project(joined)
+        h, _ = run_projected(self.cell, f, self.cell.start(joined), mask)
+        return f, h
 
 
 class DeepAtt(Seq2Seq[RecurrentState]):
@@ -170,8 +171,8 @@ class DeepAtt(Seq2Seq[RecurrentState]):
         joined = self._join(self.decoder_bottom.hear(words, context), after[0])
         layers = cast("list[FastForward]", list(self.decoder))
         for layer, past in zip(layers, pasts, strict=True):
-            f = layer.recurrence.cell.project(joined)
-            after = layer.recurrence.cell.advance(f, past)
+            f = layer.cell.project(joined)
+            after = layer.cell.advance(f, past)
             rows += after
             joined = self._join(f, after[0])
         state.advance(tuple(rows))

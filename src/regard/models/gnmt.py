@@ -92,8 +92,9 @@ class GNMT(Seq2Seq[RecurrentState]):
     the decoder: layer k reads [x_t^{k−1} ; a_t]. So only the bottom layer has to go step by
     step; the others run over the whole target by torch's kernel. Differs: the decoder starts
     from zeros, of which the paper says nothing; layers are not spread over processors. Experts
-    are added to what they read; Shazeer et al. also have fewer layers above, three and two, and
-    an attention of products of tanh in the place of the additive one.
+    are added to what they read; Shazeer et al. also have fewer LSTM layers, three in the
+    encoder and two in the decoder, and an attention of products of tanh in the place of the
+    additive one.
 
     Args:
         config: its shape.

@@ -53,10 +53,17 @@ class Recurrence(nn.Module):
 def run_cell(
     cell: Cell, x: Float[Tensor, "B T Di"], state: State, mask: Bool[Tensor, "B T"] | None
 ) -> tuple[Float[Tensor, "B T D"], State]:
-    """The loop over time as it is defined; past the end of a sentence its state stands still."""
+    """The loop over time as it is defined."""
+    return run_projected(cell, cell.project(x), state, mask)
+
+
+def run_projected(
+    cell: Cell, projected: Float[Tensor, "B T G"], state: State, mask: Bool[Tensor, "B T"] | None
+) -> tuple[Float[Tensor, "B T D"], State]:
+    """The loop from what the gates hear; past the end of a sentence its state stands still."""
     outputs = []
-    for t, projected in enumerate(cell.project(x).unbind(1)):
-        new = cell.advance(projected, state)
+    for t, heard in enumerate(projected.unbind(1)):
+        new = cell.advance(heard, state)
         if mask is not None:
             is_real = mask[:, t, None]
             new = tuple(torch.where(is_real, *pair) for pair in zip(new, state, strict=True))

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import nn
 
+from regard.native.linear import Linear
 from regard.nn.norm import LayerNorm
 from regard.shapes import Float, Tensor
 
@@ -28,8 +29,8 @@ class Cell(nn.Module, ABC):
 
     With layer normalisation (Ba, Kiros & Hinton 2016, equations 20 and 29 of the supplement)
     each of the two products is normalised over its features before they meet, and the norms'
-    biases are the only ones: one before a norm would be all that it hears where h is 0, at the
-    first step, and its gradient would drown the others. Batch normalisation
+    biases are the only ones: at the first step, where h is 0, a bias before a norm would be all
+    that the norm is given, and its gradient would drown the others. Batch normalisation
     would need a mean and variance for every time step: the statistics of step 1 are not those
     of step 20, few sentences of a batch reach the late steps, and none in training may be as
     long as one at test time. Layer norm asks neither the batch nor the step.
@@ -40,7 +41,7 @@ class Cell(nn.Module, ABC):
     Args:
         d_input: width of x.
         d_hidden: width of h.
-        has_norm: whether the sums are normalised.
+        has_norm: whether the products are normalised.
 
     Attributes:
         num_gates: how many sums of width `d_hidden` a step needs.
@@ -56,7 +57,7 @@ class Cell(nn.Module, ABC):
         super().__init__()
         self.d_hidden = d_hidden
         width = self.num_gates * d_hidden
-        self.input = nn.Linear(d_input, width, bias=not has_norm)
+        self.input = Linear(d_input, width, bias=not has_norm)
         self.hidden = nn.Linear(d_hidden, width, bias=not has_norm)
         self.norm_input = LayerNorm(width) if has_norm else None
         self.norm_hidden = LayerNorm(width) if has_norm else None

@@ -30,7 +30,7 @@ COLOURS = {
     "Transformer": "#c2410c",
     "ensembles": "#be185d",
 }
-# Of real text BLEU on fewer sentences tells more of these than of a system.
+# BLEU on fewer sentences says more about the sentences than about the system.
 FEWEST = 50
 MARKERS = "os^Dv"
 DASHES = ("-", "--", "-.", ":")
@@ -53,7 +53,7 @@ def colour_of(name: str) -> str:
 
 
 def mark_of(name: str) -> str:
-    """The mark of a system: those of a family that stand next to one another have others."""
+    """The mark of a system; neighbours in a family have different ones."""
     return MARKERS[_rank(name) % len(MARKERS)]
 
 
@@ -88,7 +88,7 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
             chart(panels[0], systems)
             if varied:
                 chart(panels[1], varied)
-                panels[1].set(ylabel="", title="Transformer, one thing changed; half the budget")
+                panels[1].set_title("Transformer, one thing changed; half the budget")
         paths.append(folder / name)
     return paths
 

@@ -25,7 +25,7 @@ from regard.build import Run, build_trainer, create_run, open_run
 from regard.config import RunConfig, config_of
 from regard.data.batching import Batches
 from regard.data.store import Rows, Store
-from regard.errors import ConfigError
+from regard.errors import ConfigError, ModelFileError
 from regard.lens.published import flops_by_time
 from regard.loading import choose_checkpoint
 from regard.machine import processor
@@ -162,6 +162,7 @@ class Race:
         Raises:
             ConfigError: the folder holds another race.
             DivergedError: its loss is no longer a number.
+            ModelFileError: weights that it starts from are missing.
             Stopped: a signal came.
         """
         folder = self.folder(system.name)
@@ -271,12 +272,13 @@ class Race:
         return run
 
     def _learned(self, system: System) -> Result:
-        run = self.run_of(system)
-        trainer = build_trainer(run)
         base = None
         if system.starts_from is not None:
             base = read_result(self.folder(system.starts_from))
-            assert base is not None, "a fine-tuning is entered after what it starts from"
+            if base is None:
+                raise ModelFileError(f"it needs {system.starts_from}, which was left out")
+        run = self.run_of(system)
+        trainer = build_trainer(run)
         if not trainer.resume(self.warn) and base is not None:
             trainer.start_from(choose_checkpoint(open_run(self.folder(base.system) / RUN)))
         log = JsonLog(run.folder / LOG, trainer.progress.step)

@@ -90,7 +90,8 @@ def machines(results: Sequence[Result]) -> str:
     if len(trained) < 2:
         return ""
     parts = [f"on {processor}: {', '.join(names)}" for processor, names in trained.items()]
-    return f"Trained {'; '.join(parts)}. Their minutes differ, FLOPs by formula do not."
+    told = f"Trained {'; '.join(parts)}."
+    return f"{told} Minutes do not compare between processors, FLOPs by formula do."
 
 
 def markdown_of(grid: Grid, *, is_text: bool = False) -> str:

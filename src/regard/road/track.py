@@ -32,6 +32,7 @@ class Track:
         announce: is told what begins.
         warn: is told of damaged checkpoints, of another machine, and of who is left out.
         overrides: of every learned system's run file, whatever its own say.
+        left_out: the names of those that were, one after the other.
     """
 
     out: Path
@@ -45,6 +46,7 @@ class Track:
     announce: Callable[[str], None]
     warn: Callable[[str], None]
     overrides: Tables = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
 
     def systems(self, own: Sequence[str] = ()) -> list[System]:
         """Those asked for, or else an experiment's own, or else all; and what they start from."""
@@ -103,5 +105,10 @@ class Track:
         try:
             return self.enter(race, system, where)
         except (DivergedError, ModelFileError) as error:
-            self.warn(f"{system.name} is left out: {error}")
+            self.leave_out(system.name, error)
             return None
+
+    def leave_out(self, name: str, reason: Exception) -> None:
+        """Go on without a system, and say why."""
+        self.left_out.append(name)
+        self.warn(f"{name} is left out: {reason}")

@@ -201,8 +201,9 @@ class Trainer:
         """Seconds of processor time so far, of the core that was the busiest.
 
         Of two moments, what lies between them is how long the work took if nothing else ran: a
-        training that is given minutes learns as much beside other work. A GPU's own time is not
-        the processor's; there it is time as it passes.
+        training that is given minutes learns as much beside other work. Not so where a model
+        cannot be divided among cores: PyTorch's threads wait for one another without rest, and
+        that counts. A GPU's own time is not the processor's; there it is time as it passes.
         """
         if self.model.output.weight.device.type != "cpu":
             return time.perf_counter()
