@@ -4,11 +4,13 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from multi30k import Cell, families, mean
+import multi30k
+from multi30k import Cell, families, family_rows, mean
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,6 +26,18 @@ def test_seeds_of_a_direction_belong_together(tmp_path: Path) -> None:
 def test_a_mean_has_no_interval() -> None:
     rows = [{"test": Cell(40.0, 1.5)}, {"test": Cell(41.0, 1.6)}]
     assert mean(rows) == {"test": Cell(40.5, None)}
+
+
+def test_each_seed_translates_alone_and_then_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def translations(folders: Sequence[Path], corpus: Path) -> dict[tuple[str, str], list[str]]:
+        asked.append([folder.name for folder in folders])
+        return {}
+
+    monkeypatch.setattr(multi30k, "translations", translations)
+    family_rows([Path("en-de-1"), Path("en-de-2")], Path("data"))
+    assert asked == [["en-de-1"], ["en-de-2"], ["en-de-1", "en-de-2"]]
 
 
 def test_two_that_agree_vote_as_each_of_them(trained_run: Path, tmp_path: Path) -> None:
