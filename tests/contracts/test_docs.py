@@ -73,6 +73,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for split, language in product(("train", "valid", "test"), ("de", "en")):
         text = "".join(f"{pair[language == 'en']}\n" for pair in sentences())
         (captions / f"{split}.{language}").write_text(text, "utf-8")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "multi30k").symlink_to(ROOT / "results" / "multi30k")
     some = sentences()[:20]
     for place, language in enumerate(("fr", "en")):
         few = "".join(f"{pair[place]}\n" for pair in some[:2])

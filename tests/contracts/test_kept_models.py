@@ -1,5 +1,7 @@
 """The models in results/multi30k/models are whole, and are what the recipes make."""
 
+import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -40,3 +42,17 @@ def test_a_kept_model_was_trained_as_its_recipe_says(name: str) -> None:
     recipe = read_config(ROOT / "recipes" / f"{RECIPES[name[:5]]}.toml")
     run = open_run(ROOT / "results" / "multi30k" / "models" / name)
     assert essence(run.config) == essence(recipe)
+
+
+def test_the_page_tells_what_they_score() -> None:
+    page = (ROOT / "docs" / "multi30k.md").read_text("utf-8")
+    kept = json.loads((MODELS[0].parents[1] / "scores.json").read_text("utf-8"))
+    told = set(re.findall(r"\| ([^|]+) (?=\|)", page.replace("*", "")))
+    missing = [
+        (name, column)
+        for name, row in kept["rows"].items()
+        for column, (value, half_width) in row.items()
+        if f"{value:.2f}" + ("" if half_width is None else f" ± {half_width:.2f}") not in told
+    ]
+    assert not missing
+    assert {name for name in kept["rows"] if "," not in name} == {path.name for path in MODELS}
