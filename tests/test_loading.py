@@ -4,6 +4,8 @@ import importlib
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -174,3 +176,12 @@ def test_weights_that_do_not_fit_the_run_file_are_named(trained_run: Path, tmp_p
     shutil.copytree(trained_run / "best-60", other.folder / "best-60")
     with pytest.raises(ModelFileError, match=r"has shape \[32\], run.toml describes \[16\]"):
         load(other.folder)
+
+
+def test_loading_does_not_wait_for_a_compiler(trained_run: Path) -> None:
+    script = f"""
+import sys, regard
+regard.load({str(trained_run)!r})
+assert "torch._dynamo" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)

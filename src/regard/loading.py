@@ -43,7 +43,9 @@ def load_model(run: Run, checkpoint: Path) -> Seq2Seq[Any]:
         ModelFileError: they are not what the run file describes; nothing was allocated then.
     """
     check_own(checkpoint, run.folder)
-    with torch.device("meta"):  # shapes without numbers
+    # Shapes without numbers. To compute with such, PyTorch would import its compiler, which takes
+    # longer than to load a model: what is computed while a Transformer is built is left out.
+    with torch.device("meta"):
         check_weights(build_model(run.config.model, run.tokenisers), checkpoint)
     model = build_model(run.config.model, run.tokenisers)
     load_weights(model, checkpoint)

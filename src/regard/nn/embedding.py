@@ -25,7 +25,8 @@ class Embedding(nn.Module):
         super().__init__()
         self.scale = math.sqrt(d_model)
         self.weight = nn.Parameter(torch.empty(num_tokens, d_model))
-        nn.init.normal_(self.weight, std=1 / self.scale)
+        if not self.weight.is_meta:  # `loading.load_model` wants its shape alone
+            nn.init.normal_(self.weight, std=1 / self.scale)
 
     def forward(self, tokens: Int[Tensor, "*B"]) -> Float[Tensor, "*B D"]:
         weight = self.weight

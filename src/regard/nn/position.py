@@ -72,7 +72,10 @@ class Sinusoid(Position):
 
     def __init__(self, d_model: int, max_positions: int) -> None:
         super().__init__(d_model, max_positions)
-        self.register_buffer("table", sinusoids(max_positions, d_model), persistent=False)
+        table = torch.empty(max_positions, d_model)
+        if not table.is_meta:  # `loading.load_model` wants its shape alone
+            table = sinusoids(max_positions, d_model)
+        self.register_buffer("table", table, persistent=False)
 
     def forward(
         self,
