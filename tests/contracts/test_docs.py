@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from regard.build import build_trainer, create_run
+from regard.cli.app import main
 from regard.data.noise import SHARES
 from tests.contracts.file_tree import ROOT
 from tests.contracts.kept_race import PAGE, kept_table, page_with
-from tests.contracts.shell import regard
 from tests.little_corpus import little_run, sentences, turned, write_corpus
 
 # A server does not end by itself: tests/serve/test_docs_page.py runs the page about it.
@@ -107,9 +107,7 @@ def test_every_command_of_a_page_runs_as_printed(
     for words in commands(page):
         if "downloads/opus-mt-fr-en" in words:
             shutil.copytree(desk / "out" / "marian", desk / "downloads" / "opus-mt-fr-en")
-        assert regard(shortened(words)) == 0, (
-            f"regard {shlex.join(words)}\n{capsys.readouterr().err}"
-        )
+        assert main(shortened(words)) == 0, f"regard {shlex.join(words)}\n{capsys.readouterr().err}"
 
 
 def test_the_pages_have_commands() -> None:

@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,6 @@ import pytest
 from regard.cli.app import main
 from regard.config import read_config
 from tests.contracts.file_tree import ROOT
-from tests.contracts.shell import regard
 from tests.little_corpus import sentences
 
 RECIPES = sorted((ROOT / "recipes").glob("*.toml"))
@@ -68,8 +68,11 @@ def run(command: list[str]) -> None:
         case ["regard", "distil", *words, "--agreement", _, "--out", source, target]:
             # What two steps teach does not come back.
             assert main(["distil", *words, "--agreement", "0", "--out", source, target]) == 0
+        case ["regard", *words, ">", file]:
+            with Path(file).open("w", encoding="utf-8") as output, redirect_stdout(output):
+                assert main(words) == 0
         case ["regard", *words]:
-            assert regard(words) == 0
+            assert main(words) == 0
         case ["mkdir", folder]:
             Path(folder).mkdir()
         case ["cat", *files, ">", joined]:

@@ -159,7 +159,6 @@ def _race(track: "Track", ensembles: Sequence[str], console: "Console", *, is_js
     """Enter every system and every ensemble; the folder always shows what is known so far.
 
     A system that diverges, or whose weights are missing, is left out, and the others go on.
-
     """
     from regard.data.phrasebook import phrasebook
     from regard.errors import DivergedError, ModelFileError
